@@ -1,0 +1,122 @@
+"""Statistics of the studies: pure functions of arrays.
+
+What belongs here: definitions of metrics, intervals and rankings, each beside the trap it avoids and the
+source it follows. What does not: reading or writing, tables, study settings, Dagster, charts. The package
+imports numpy, scipy and the standard library only. Arrays come in, arrays or small frozen dataclasses go
+out; `Answers` checks them once at the door.
+"""
+
+from zs_assets.stats.answers import FAILED, Answers
+from zs_assets.stats.calibration import (
+    ECE_BINS,
+    CalibrationBins,
+    ConfidenceLevels,
+    calibration_bins,
+    confidence_levels,
+    ece_by_level,
+    ece_noise_floor,
+    equal_width_bin,
+    top_label_ece,
+    top_label_ece_linspace,
+)
+from zs_assets.stats.dataset_means import DatasetMean, equal_weight_mean, mean_difference
+from zs_assets.stats.discrimination import ClassCounts, accuracy, class_counts, macro_f1
+from zs_assets.stats.latency import (
+    EmpiricalDistribution,
+    LatencyPercentiles,
+    empirical_distribution,
+    latency_percentiles,
+)
+from zs_assets.stats.metrics import Metric
+from zs_assets.stats.paired import PairedDifferences, PairedInterval, paired_differences
+from zs_assets.stats.proper_scores import (
+    HALF_STEP_FLOOR,
+    PILOT_FLOOR,
+    brier_rows,
+    gold_probability,
+    nll_rows,
+)
+from zs_assets.stats.ranking import RankingReversal, ranking_reversals, ranks
+from zs_assets.stats.resampling import (
+    Scheme,
+    dataset_stream,
+    plain_indices,
+    published_stream,
+    resample_counts,
+    sorted_by_id,
+    stratified_indices,
+)
+from zs_assets.stats.selective import (
+    Coverage,
+    RiskCoverage,
+    coverage_at_error_budget,
+    risk_coverage,
+)
+from zs_assets.stats.summary import Scores, evaluate
+from zs_assets.stats.vectors import (
+    Confidence,
+    first_maximum,
+    grid_units,
+    renormalise,
+    reported_confidence,
+    row_sums,
+    top_probability,
+)
+
+__all__ = [
+    "ECE_BINS",
+    "FAILED",
+    "HALF_STEP_FLOOR",
+    "PILOT_FLOOR",
+    "Answers",
+    "CalibrationBins",
+    "ClassCounts",
+    "Confidence",
+    "ConfidenceLevels",
+    "Coverage",
+    "DatasetMean",
+    "EmpiricalDistribution",
+    "LatencyPercentiles",
+    "Metric",
+    "PairedDifferences",
+    "PairedInterval",
+    "RankingReversal",
+    "RiskCoverage",
+    "Scheme",
+    "Scores",
+    "accuracy",
+    "brier_rows",
+    "calibration_bins",
+    "class_counts",
+    "confidence_levels",
+    "coverage_at_error_budget",
+    "dataset_stream",
+    "ece_by_level",
+    "ece_noise_floor",
+    "empirical_distribution",
+    "equal_weight_mean",
+    "equal_width_bin",
+    "evaluate",
+    "first_maximum",
+    "gold_probability",
+    "grid_units",
+    "latency_percentiles",
+    "macro_f1",
+    "mean_difference",
+    "nll_rows",
+    "paired_differences",
+    "plain_indices",
+    "published_stream",
+    "ranking_reversals",
+    "ranks",
+    "renormalise",
+    "reported_confidence",
+    "resample_counts",
+    "risk_coverage",
+    "row_sums",
+    "sorted_by_id",
+    "stratified_indices",
+    "top_label_ece",
+    "top_label_ece_linspace",
+    "top_probability",
+]
