@@ -76,9 +76,7 @@ class Answers:
         if np.any((self.gold < 0) | (self.gold >= self.n_classes)):
             raise ValueError(f"gold must be label indices from 0 to {self.n_classes - 1}.")
         if np.any((self.predicted < FAILED) | (self.predicted >= self.n_classes)):
-            raise ValueError(
-                f"predicted must be label indices from 0 to {self.n_classes - 1}, or -1."
-            )
+            raise ValueError(f"predicted must be label indices from 0 to {self.n_classes - 1}, or -1.")
         if np.any((self.predicted == FAILED) == valid):
             raise ValueError("predicted must be -1 on the rows that are not valid, and only there.")
         if self.decimals is not None and not 1 <= self.decimals <= 6:
@@ -128,9 +126,7 @@ class Answers:
             return reported_confidence(self.confidence[self.valid], decimals=self.decimals)
         if self.raw_vectors is None:
             return None
-        return top_probability(
-            self.raw_vectors, renormalised=self.renormalise, decimals=self.decimals
-        )
+        return top_probability(self.raw_vectors, renormalised=self.renormalise, decimals=self.decimals)
 
     def take(self, rows: Sequence[int] | Integers) -> Answers:
         """The answers of these rows, in this order.

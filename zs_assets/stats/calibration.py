@@ -127,15 +127,11 @@ def calibration_bins(confidence: Confidence, correct: Booleans) -> CalibrationBi
         np.bincount(bins, weights=weights, minlength=ECE_BINS)
         for weights in (confidence.levels, correct.astype(np.float64))
     )
-    means = [
-        np.divide(total, count, out=np.full(ECE_BINS, np.nan), where=count > 0) for total in sums
-    ]
+    means = [np.divide(total, count, out=np.full(ECE_BINS, np.nan), where=count > 0) for total in sums]
     return CalibrationBins(_EDGES[:-1], _EDGES[1:], count, *means)
 
 
-def ece_noise_floor(
-    confidence: Confidence, draws: int, rng: np.random.Generator
-) -> tuple[float, float]:
+def ece_noise_floor(confidence: Confidence, draws: int, rng: np.random.Generator) -> tuple[float, float]:
     """Mean and 95th percentile of the error a perfectly calibrated system would show at this n.
 
     ECE is biased upwards: with few rows per bin even answers that are right exactly as often as stated

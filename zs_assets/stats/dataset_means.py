@@ -11,10 +11,7 @@ from zs_assets.stats.metrics import Metric
 from zs_assets.stats.paired import PairedDifferences
 from zs_assets.stats.resampling import Scheme
 
-SHARED_STREAM = (
-    "the published stream restarts for every dataset, "
-    "so the resamples of the datasets are not independent"
-)
+SHARED_STREAM = "the published stream restarts for every dataset, so the resamples of the datasets are not independent"
 
 
 @dataclass(frozen=True)
@@ -52,9 +49,7 @@ def mean_difference(datasets: Sequence[PairedDifferences]) -> PairedDifferences:
     """
     usable = [differences for differences in datasets if differences.n > 0]
     if not usable:
-        raise ValueError(
-            "A mean over datasets needs one dataset with examples valid for both systems."
-        )
+        raise ValueError("A mean over datasets needs one dataset with examples valid for both systems.")
     scheme = usable[0].scheme
     if any(differences.scheme is not scheme for differences in usable):
         raise ValueError("All datasets of a mean must be resampled by the same scheme.")

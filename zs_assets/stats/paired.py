@@ -148,16 +148,10 @@ def paired_differences(
         indices, average = plain_indices(n, resamples, rng), MacroAverage.OCCURRING
     counts = resample_counts(indices, n)
     point = _difference(point_metrics(a), point_metrics(b))
-    resampled = _difference(
-        resampled_metrics(a, counts, average), resampled_metrics(b, counts, average)
-    )
+    resampled = _difference(resampled_metrics(a, counts, average), resampled_metrics(b, counts, average))
     weak = {Metric.ECE: BIASED_ECE}
-    weak |= (
-        _weak_stratified(a.gold) if scheme is Scheme.TARGET_STRATIFIED else _weak_plain(a, counts)
-    )
-    return PairedDifferences(
-        scheme, n, left_out, point, resampled, {m: why for m, why in weak.items() if m in point}
-    )
+    weak |= _weak_stratified(a.gold) if scheme is Scheme.TARGET_STRATIFIED else _weak_plain(a, counts)
+    return PairedDifferences(scheme, n, left_out, point, resampled, {m: why for m, why in weak.items() if m in point})
 
 
 def _difference(a: Mapping[Metric, _Figure], b: Mapping[Metric, _Figure]) -> dict[Metric, _Figure]:

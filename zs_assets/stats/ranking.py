@@ -43,14 +43,10 @@ def ranks(values: Mapping[str, float | None], metric: Metric) -> dict[str, int]:
     """
     sign = 1.0 if metric.higher_is_better else -1.0
     score = {backend: sign * value for backend, value in values.items() if value is not None}
-    return {
-        backend: 1 + sum(other > own for other in score.values()) for backend, own in score.items()
-    }
+    return {backend: 1 + sum(other > own for other in score.values()) for backend, own in score.items()}
 
 
-def ranking_reversals(
-    values: Mapping[str, Mapping[str, float | None]], metric: Metric
-) -> tuple[RankingReversal, ...]:
+def ranking_reversals(values: Mapping[str, Mapping[str, float | None]], metric: Metric) -> tuple[RankingReversal, ...]:
     """Pairs of systems that are ahead of each other on different datasets.
 
     A tie, or a dataset on which one has no value, speaks for neither.
@@ -74,9 +70,7 @@ def ranking_reversals(
     return tuple(reversals)
 
 
-def _leads(
-    values: Mapping[str, Mapping[str, float | None]], metric: Metric, a: str, b: str
-) -> dict[str, float]:
+def _leads(values: Mapping[str, Mapping[str, float | None]], metric: Metric, a: str, b: str) -> dict[str, float]:
     leads = {}
     for dataset, row in values.items():
         of_a, of_b = row.get(a), row.get(b)

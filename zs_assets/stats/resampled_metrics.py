@@ -39,9 +39,7 @@ def point_metrics(answers: Answers) -> dict[Metric, float]:
     return {metric: float(values[0]) for metric, values in metrics.items()}
 
 
-def resampled_metrics(
-    answers: Answers, counts: Floats, average: MacroAverage
-) -> dict[Metric, Floats]:
+def resampled_metrics(answers: Answers, counts: Floats, average: MacroAverage) -> dict[Metric, Floats]:
     """The paired metrics of every resample.
 
     Parameters
@@ -90,9 +88,7 @@ def _macro_f1(answers: Answers, counts: Floats, average: MacroAverage) -> Floats
     small = counts.astype(np.float32)
     hits = small @ _indicator(np.where(answers.correct, answers.gold, -1), labels)
     # 2 tp + fp + fn = times meant + times chosen.
-    meant_or_chosen = small @ (
-        _indicator(answers.gold, labels) + _indicator(answers.predicted, labels)
-    )
+    meant_or_chosen = small @ (_indicator(answers.gold, labels) + _indicator(answers.predicted, labels))
     f1 = np.divide(
         2.0 * hits.astype(np.float64),
         meant_or_chosen,

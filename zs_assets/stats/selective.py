@@ -64,14 +64,10 @@ def risk_coverage(levels: Floats, correct: Booleans, planned: int) -> RiskCovera
     n_levels = len(ascending)
     accepted = np.cumsum(np.bincount(row_level, minlength=n_levels)[::-1])
     errors = np.cumsum(np.bincount(row_level[~correct], minlength=n_levels)[::-1])
-    return RiskCoverage(
-        ascending[::-1], accepted, errors, accepted / max(planned, 1), errors / accepted
-    )
+    return RiskCoverage(ascending[::-1], accepted, errors, accepted / max(planned, 1), errors / accepted)
 
 
-def coverage_at_error_budget(
-    levels: Floats, correct: Booleans, planned: int, budget: Fraction
-) -> Coverage:
+def coverage_at_error_budget(levels: Floats, correct: Booleans, planned: int, budget: Fraction) -> Coverage:
     """The largest accepted count whose share of errors is within the budget.
 
     The test is `errors * denominator <= accepted * numerator` in integers: 1 - 0.95 in floats is

@@ -118,9 +118,7 @@ def grid_units(values: Floats, decimals: int) -> Integers | None:
     return units.astype(np.int64)
 
 
-def top_probability(
-    probabilities: Floats, *, renormalised: bool, decimals: int | None
-) -> Confidence:
+def top_probability(probabilities: Floats, *, renormalised: bool, decimals: int | None) -> Confidence:
     """The largest probability of each row, as float and, on a grid, as the fraction h / S.
 
     Parameters

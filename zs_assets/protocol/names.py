@@ -1,0 +1,51 @@
+"""The dictionary: outcomes, gates and asset names, each written once."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Outcome(str, Enum):
+    """What became of one planned presentation (one prediction each)."""
+
+    OK = "ok"
+    INVALID = "invalid"  # a billed reply that breaks integrity; raw kept, never asked again
+    REFUSAL = "refusal"
+    NO_CALL = "no_call"
+    ERROR = "error"  # no reply within the attempt budget, or a request the system rejects
+    NOT_APPLICABLE = "not_applicable"  # the system's option cap, known before any call
+
+
+class Gate(str, Enum):
+    """Conditions on a predictions partition or a manifest; what fails is not published."""
+
+    VECTOR_INTEGRITY = "vector_integrity"
+    MAX_INVALID_RATE = "max_invalid_rate"
+    MANIFEST_COVERAGE = "manifest_coverage"
+    ONE_PROMPT = "one_prompt"
+    ONE_MODEL = "one_model"
+    FAILURE_RATE = "failure_rate"  # a warning
+    TRUNCATION = "truncation"  # a warning
+    MANIFEST_FROZEN = "manifest_frozen"
+    MANIFEST_PUBLISHED = "manifest_published"
+
+
+class AssetName(str, Enum):
+    """Last part of every asset key `[study, asset]` and folder name in the lake."""
+
+    DATASET_SPEC = "dataset_spec"
+    BACKEND_SPEC = "backend_spec"
+    EXAMPLES = "examples"
+    MANIFEST = "manifest"
+    PREDICTIONS = "predictions"
+    ATTEMPTS = "attempts"
+    METRICS = "metrics"
+    PAIRED_DIFFERENCES = "paired_differences"
+    DATASET_MEANS = "dataset_means"
+    RANKINGS = "rankings"
+    WAREHOUSE = "warehouse"
+    REPORT = "report"
+    PUBLICATION = "publication"
+
+
+PAIR_SEPARATOR = "__vs__"

@@ -1,0 +1,228 @@
+"""Models of a study's YAML (`type: zs_assets.Study`, `attributes:`). Unknown keys are errors.
+
+Only what is fixed before inference is decided here; how a source is read or a backend is called is not.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from zs_assets.protocol.hashing import sha256_json
+from zs_assets.protocol.names import PAIR_SEPARATOR
+from zs_assets.protocol.question import Question
+
+SLUG = r"^[a-z0-9][a-z0-9_]*$"
+Slug = Annotated[str, Field(pattern=SLUG)]
+
+BTZSC_REPOSITORY = "btzsc/btzsc"
+BTZSC_REVISION = "fef2a2ac62b69c58670047dddf045c53d7c3cb5e"
+
+
+class Strict(BaseModel):
+    """A part of a study: immutable, and closed to keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class BtzscSource(Strict):
+    """One configuration of BTZSC on the Hugging Face Hub, at a pinned revision."""
+
+    kind: Literal["btzsc"] = "btzsc"
+    config: Slug
+    repository: str = BTZSC_REPOSITORY
+    revision: str = BTZSC_REVISION
+
+
+class FileSource(Strict):
+    """A csv, jsonl or parquet file of the user's. `labels` maps label id -> description, in declared order."""
+
+    kind: Literal["file"] = "file"
+    path: str  # relative paths start at the study's folder
+    text_column: str = "text"
+    label_column: str | None = "label"  # None: texts without gold labels
+    id_column: str | None = None  # None: the row number
+    labels: dict[str, str | None] | None = None  # inline, or
+    labels_file: str | None = None  # a YAML or JSON file {instructions, labels}
+    sha256: str | None = None  # checked when given
+
+
+class DemoSource(Strict):
+    """One of the authored demonstration datasets that ship with the package."""
+
+    kind: Literal["demo"] = "demo"
+    name: Slug
+
+
+Source = Annotated[BtzscSource | FileSource | DemoSource, Field(discriminator="kind")]
+
+
+class Sample(Strict):
+    """How examples are drawn, before any inference.
+
+    balanced: equal numbers per label by round robin; uniform: without regard to labels; stratified: proportional to
+    the labels' shares; all: every valid example.
+    """
+
+    kind: Literal["balanced", "uniform", "stratified", "all"] = "all"
+    size: int | None = Field(default=None, ge=1)
+    seed: int = 0
+
+    @model_validator(mode="after")
+    def _size_goes_with_a_draw(self) -> Sample:
+        if (self.kind == "all") != (self.size is None):
+            raise ValueError(f"sample kind '{self.kind}' {'takes no' if self.kind == 'all' else 'needs a'} size")
+        return self
+
+
+class DatasetSpec(Strict):
+    """One dataset partition of a study."""
+
+    name: Slug
+    source: Source
+    sample: Sample = Sample()
+    task: str = "classification"
+    instructions: str | None = None  # overrides the study's question for this dataset
+    private: bool = False  # True: no texts and no per-example rows in a publication
+
+    @model_validator(mode="before")
+    @classmethod
+    def _source_by_kind_alone(cls, data: Any) -> Any:
+        """`source: btzsc` is short for the configuration (or demo set) named like the dataset."""
+        if isinstance(data, dict) and isinstance(data.get("source"), str):
+            kind, name = data["source"], data.get("name")
+            short = {"btzsc": {"kind": "btzsc", "config": name}, "demo": {"kind": "demo", "name": name}}
+            if kind in short:
+                return {**data, "source": short[kind]}
+        return data
+
+
+class Plan(Strict):
+    """Which option orders are shown, and how often. `fixed` is the declared order alone."""
+
+    orders: Literal["fixed"] = "fixed"
+    repeats: int = Field(default=1, ge=1)
+
+
+class GateLimits(Strict):
+    """Limits the gates compare with."""
+
+    sum_tolerance: float = Field(default=0.02, ge=0)  # |sum of a vector - 1|
+    max_invalid_rate: float = Field(default=0.05, ge=0, le=1)
+    warn_failure_rate: float = Field(default=0.05, ge=0, le=1)
+
+
+class Scoring(Strict):
+    """Which of the documented conventions is this study's primary one; the other is stored beside it."""
+
+    renormalise: bool = True  # proper scores and confidence on the vector divided by its sum (pilot) or raw
+    prediction: Literal["argmax", "choice"] = "argmax"  # first maximum of the vector, or the system's own answer
+    confidence: Literal["top_probability", "reported"] = "top_probability"
+    error_budget: str = "1/20"  # exact fraction
+
+    @field_validator("error_budget")
+    @classmethod
+    def _is_a_fraction(cls, value: str) -> str:
+        from fractions import Fraction
+
+        if not 0 < Fraction(value) < 1:
+            raise ValueError(f"error_budget must lie between 0 and 1, not {value}")
+        return value
+
+
+class PairedDifferencesAnalysis(Strict):
+    """Paired bootstrap of metric differences, a minus b."""
+
+    pairs: tuple[tuple[Slug, Slug], ...] | Literal["all"] = "all"
+    resamples: int = Field(default=2000, ge=1)
+    seed: int = 20260917
+
+
+class Analyses(Strict):
+    paired_differences: PairedDifferencesAnalysis | None = None
+
+
+class StudySpec(Strict):
+    """A whole study. `backends` are names of systems.yaml, of the study's own `systems`, or of ZS_SYSTEMS files."""
+
+    name: Slug
+    title: str | None = None
+    question: str
+    description: str = ""
+    datasets: tuple[DatasetSpec, ...] = Field(min_length=1)
+    backends: tuple[Slug, ...] = Field(min_length=1)
+    systems: dict[Slug, dict[str, Any]] = {}  # inline entries, as in systems.yaml
+    plan: Plan = Plan()
+    scoring: Scoring = Scoring()
+    gates: GateLimits = GateLimits()
+    analyses: Analyses = Analyses()
+    attempt_budget: int = Field(default=4, ge=1)  # calls per presentation
+    max_usd: float | None = Field(default=None, gt=0)
+    manifest_sha256: str | None = None  # the published manifest, where the study reproduces one
+    limitations: tuple[str, ...] = ()  # printed in the report
+
+    @model_validator(mode="after")
+    def _names_are_unique_and_known(self) -> StudySpec:
+        for kind, names in (("dataset", [d.name for d in self.datasets]), ("backend", list(self.backends))):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"study '{self.name}' names {kind} {', '.join(twice)} twice: keep one")
+        for a, b in self.pairs:
+            for name in (a, b):
+                if name not in self.backends:
+                    raise ValueError(
+                        f"study '{self.name}' compares '{name}', which is none of its backends "
+                        f"({', '.join(self.backends)}): add it to backends or drop the pair"
+                    )
+            if a == b:
+                raise ValueError(f"study '{self.name}' compares '{a}' with itself: name two backends")
+        return self
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (a, b) of the paired analyses; differences are a minus b."""
+        analysis = self.analyses.paired_differences
+        if analysis is None:
+            return ()
+        if analysis.pairs != "all":
+            return tuple(analysis.pairs)
+        return tuple((a, b) for i, b in enumerate(self.backends) for a in self.backends[i + 1 :])
+
+    @property
+    def pair_names(self) -> tuple[str, ...]:
+        return tuple(f"{a}{PAIR_SEPARATOR}{b}" for a, b in self.pairs)
+
+    def dataset(self, name: str) -> DatasetSpec:
+        for dataset in self.datasets:
+            if dataset.name == name:
+                return dataset
+        raise KeyError(name)
+
+    def dataset_spec_hash(self, dataset: DatasetSpec) -> str:
+        """What a dataset partition depends on in the YAML: its own entry, the question and the plan."""
+        return sha256_json(
+            {
+                "dataset": dataset.model_dump(mode="json"),
+                "question": self.question,
+                "plan": self.plan.model_dump(mode="json"),
+                "sum_tolerance": self.gates.sum_tolerance,
+            }
+        )
+
+    def protocol_hash(self, dataset: DatasetSpec, question: Question, manifest_hash: str) -> str:
+        """sha256 over one dataset's source pin, sample, instructions, options, plan and tolerance.
+
+        Backends, limits, prices and analyses are no part of it: they may change without making replies stale.
+        """
+        return sha256_json(
+            {
+                "source": dataset.source.model_dump(mode="json"),
+                "sample": dataset.sample.model_dump(mode="json"),
+                "instructions": question.instructions,
+                "options": list(question.criteria.items()),
+                "plan": self.plan.model_dump(mode="json"),
+                "sum_tolerance": self.gates.sum_tolerance,
+                "manifest": manifest_hash,
+            }
+        )
