@@ -1,0 +1,11 @@
+"""Gates: pure functions of predictions and manifest. What fails is not published.
+
+Each gate returns a Verdict with counts and the first offenders. Nothing here reads files or knows Dagster; the same
+functions are asked by the producing step, by every reader and by publication.
+"""
+
+from zs_assets.gates.across_datasets import one_model_across_datasets
+from zs_assets.gates.predictions import Expected, predictions_verdicts
+from zs_assets.gates.verdict import Verdict
+
+__all__ = ["Expected", "Verdict", "one_model_across_datasets", "predictions_verdicts"]

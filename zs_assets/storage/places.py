@@ -1,0 +1,32 @@
+"""Folders and files by name. The environment is read here and nowhere else (ZS_HOME, ZS_LAKE)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Places:
+    """`home` holds outputs; `lake` is a folder or any fsspec URL."""
+
+    home: Path
+    lake: str
+
+    @classmethod
+    def from_environment(cls) -> Places:
+        home = Path(os.environ.get("ZS_HOME") or "data").absolute()
+        return cls(home=home, lake=os.environ.get("ZS_LAKE") or str(home / "lake"))
+
+    @property
+    def warehouse(self) -> Path:
+        return self.home / "warehouse.duckdb"
+
+    @property
+    def dagster_home(self) -> Path:
+        return self.home / "dagster"
+
+    def journal(self, study: str, dataset: str, backend: str) -> Path:
+        """One append-only journal per partition; local even where the lake is not."""
+        return self.home / "journal" / study / f"dataset={dataset}" / f"backend={backend}" / "journal.jsonl"
