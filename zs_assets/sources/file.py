@@ -1,0 +1,126 @@
+"""A csv, jsonl or parquet file of the user's, with labels declared in the study or in a file of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from zs_assets.protocol.errors import SourceError, StudyError
+from zs_assets.protocol.hashing import sha256_text
+from zs_assets.protocol.question import Example, Question
+from zs_assets.protocol.study import FileSource
+from zs_assets.sources.base import Dataset, make_example, sha256_of_files
+from zs_assets.sources.labels import DeclaredLabels, declare, read_labels_file
+from zs_assets.sources.records import Record, read_records
+
+
+def load(source: FileSource, instructions: str | None, study_question: str, study_folder: Path | None) -> Dataset:
+    """Every row as an example. Nothing is left out: a row that cannot be used is an error that names it.
+
+    `instructions` are the dataset's own; the labels file's come next, the study's question last.
+    """
+    path = _data_file(source, study_folder)
+    digest = sha256_of_files([path])
+    if source.sha256 is not None and source.sha256.lower() != digest:
+        raise SourceError(
+            f"{path} has sha256 {digest} where the study pins {source.sha256}: restore the file or change the pin."
+        )
+    declared = _declared_labels(source, study_folder)
+    question = Question(instructions or declared.instructions or study_question, declared.options)
+    columns = [c for c in (source.text_column, source.label_column, source.id_column) if c is not None]
+    records = read_records(path, list(dict.fromkeys(columns)))
+    examples = _examples(path, source, records, question)
+    provenance = {"path": source.path, "sha256": digest, "rows": str(len(records))}
+    if source.labels_file is not None:
+        provenance["labels_file"] = source.labels_file
+        provenance["labels_sha256"] = sha256_of_files([_resolve(source.labels_file, study_folder)])
+    return Dataset(examples, question, {}, provenance)
+
+
+def pin(source: FileSource, study_folder: Path | None) -> str:
+    """sha256 of the data file; with a labels file, the sha256 over both files' hashes."""
+    digest = sha256_of_files([_data_file(source, study_folder)])
+    if source.labels_file is None:
+        return digest
+    labels = _resolve(source.labels_file, study_folder)
+    if not labels.is_file():
+        raise SourceError(f"Labels file {labels} does not exist: correct labels_file.")
+    return sha256_text(f"{digest}\n{sha256_of_files([labels])}\n")
+
+
+def _resolve(path: str, study_folder: Path | None) -> Path:
+    return (study_folder or Path()) / Path(path).expanduser()
+
+
+def _data_file(source: FileSource, study_folder: Path | None) -> Path:
+    path = _resolve(source.path, study_folder)
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise SourceError(f"{path} {what}: correct the path, which starts at the study's folder unless absolute.")
+    return path
+
+
+def _declared_labels(source: FileSource, study_folder: Path | None) -> DeclaredLabels:
+    if (source.labels is None) == (source.labels_file is None):
+        given = "neither labels nor" if source.labels is None else "both labels and"
+        raise StudyError(f"The file source {source.path} has {given} labels_file: give exactly one of the two.")
+    if source.labels_file is not None:
+        return read_labels_file(_resolve(source.labels_file, study_folder))
+    return declare(source.labels, None, f"The file source {source.path}")
+
+
+def _examples(path: Path, source: FileSource, records: list[Record], question: Question) -> tuple[Example, ...]:
+    """Ids are the id column's, or the row's number from 0, as BTZSC's and the automation study's ids count."""
+    examples: list[Example] = []
+    seen: dict[str, str] = {}
+    for number, record in enumerate(records):
+        text = _text(path, source.text_column, record)
+        target = None
+        if source.label_column is not None:
+            target = _target(path, source.label_column, record, question)
+        example_id = str(number)
+        if source.id_column is not None:
+            example_id = _scalar(record.values[source.id_column])
+            if not example_id:
+                raise SourceError(f"{path} has no id in {record.place}: fill column '{source.id_column}'.")
+            if example_id in seen:
+                raise SourceError(
+                    f"{path} has id '{example_id}' in {seen[example_id]} and again in {record.place}: "
+                    "make ids unique or drop id_column."
+                )
+            seen[example_id] = record.place
+        examples.append(make_example(example_id, text, target))
+    return tuple(examples)
+
+
+def _text(path: Path, column: str, record: Record) -> str:
+    text = record.values[column]
+    if text is not None and not isinstance(text, str):
+        raise SourceError(
+            f"{path} has {type(text).__name__} for a text in {record.place}: write column '{column}' as text."
+        )
+    if text is None or not text.strip():
+        raise SourceError(f"{path} has an empty text in {record.place}: fill column '{column}' or drop the row.")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:  # JSON can escape half of a character, which no UTF-8 request can carry
+        raise SourceError(
+            f"{path} has half a surrogate pair in the text of {record.place}: correct the text."
+        ) from error
+    return text
+
+
+def _target(path: Path, column: str, record: Record, question: Question) -> int:
+    label = _scalar(record.values[column])
+    if label not in question.index_of:
+        known = ", ".join(question.ids[:10]) + (f" and {len(question) - 10} more" if len(question) > 10 else "")
+        raise SourceError(
+            f"{path} has label '{label}' in {record.place}, which is not declared (declared: {known}): "
+            "declare it or correct the row."
+        )
+    return question.index_of[label]
+
+
+def _scalar(value: Any) -> str:
+    """A label or id as text. Whole numbers keep their digits; nothing is stripped."""
+    return "" if value is None else str(value)

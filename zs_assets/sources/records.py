@@ -1,0 +1,113 @@
+"""Rows of a csv, jsonl or parquet file with the place each stands at, so that every complaint can name it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zs_assets.protocol.errors import SourceError
+
+
+@dataclass(frozen=True)
+class Record:
+    """One row: the wanted columns and where it stands (`row 3 (line 4)`, `line 4`, `row 3`)."""
+
+    place: str
+    values: dict[str, Any]
+
+
+def read_records(path: Path, columns: Sequence[str]) -> list[Record]:
+    """The wanted columns of every row, in file order; the file's ending says which format it is in."""
+    readers = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise SourceError(f"{path} ends in '{path.suffix}': give a file that ends in {', '.join(readers)}.")
+    try:
+        records = list(reader(path, columns))
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path} is not UTF-8 ({error.reason}): save it as UTF-8.") from error
+    if not records:
+        raise SourceError(f"{path} holds no rows: give a file with at least one.")
+    return records
+
+
+def _check_columns(path: Path, wanted: Sequence[str], present: Sequence[str]) -> None:
+    missing = [column for column in wanted if column not in present]
+    if missing:
+        raise SourceError(
+            f"{path} has no column {', '.join(repr(column) for column in missing)}, its columns are "
+            f"{', '.join(present)}: correct text_column, label_column or id_column."
+        )
+
+
+def _csv(path: Path, columns: Sequence[str]) -> Iterator[Record]:
+    # The default limit of 131,072 characters a field is shorter than a long document.
+    csv.field_size_limit(2**31 - 1)
+    # utf-8-sig: spreadsheets put a byte order mark before the first column's name.
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, strict=True)
+        try:
+            header = next(reader, [])
+            if not header:
+                return
+            _check_columns(path, columns, header)
+            twice = [column for column in columns if header.count(column) > 1]
+            if twice:
+                raise SourceError(f"{path} has two columns named '{twice[0]}': rename one of them.")
+            at = {column: header.index(column) for column in columns}
+            row, line = 0, reader.line_num + 1
+            for fields in reader:
+                if fields:  # an empty line is no row
+                    row += 1
+                    place = f"row {row} (line {line})"
+                    if len(fields) != len(header):
+                        raise SourceError(
+                            f"{path} has {len(fields)} fields in {place} and {len(header)} in its header: "
+                            "quote texts that hold commas or line breaks."
+                        )
+                    yield Record(place, {column: fields[index] for column, index in at.items()})
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise SourceError(f"{path} is not valid csv near line {reader.line_num} ({error}): correct it.") from error
+
+
+def _jsonl(path: Path, columns: Sequence[str]) -> Iterator[Record]:
+    first = True
+    # newline="\n": a lone carriage return or a Unicode line separator within a string ends no line.
+    with path.open(encoding="utf-8-sig", newline="\n") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise SourceError(
+                    f"{path} has broken JSON in line {number} ({error.msg}): correct the line."
+                ) from error
+            if not isinstance(value, dict):
+                raise SourceError(f"{path} has no JSON object in line {number}: write one object a line.")
+            if first:
+                _check_columns(path, columns, list(value))
+                first = False
+            absent = [column for column in columns if column not in value]
+            if absent:
+                raise SourceError(f"{path} has no '{absent[0]}' in line {number}: add it to the line.")
+            yield Record(f"line {number}", {column: value[column] for column in columns})
+
+
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Record]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as parquet:
+            _check_columns(path, columns, parquet.schema_arrow.names)
+            rows = parquet.read(columns=list(columns)).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise SourceError(f"{path} cannot be read as parquet ({error}): write it again.") from error
+    for number, values in enumerate(rows, start=1):
+        yield Record(f"row {number}", values)
