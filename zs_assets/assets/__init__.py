@@ -1,0 +1,4 @@
+"""Assets: thin steps that read tables, call one function of `stats`, `collection` or `report`, write and describe.
+
+Each module builds the assets of one stretch of the pipeline for any study; nothing is special-cased by study name.
+"""

@@ -110,6 +110,10 @@ class Lake:
     def read(self, study: str, asset: AssetName, **partition: str) -> pa.Table:
         return read_table(self.table(study, asset, **partition))
 
+    def read_or_empty(self, study: str, asset: AssetName, schema: pa.Schema) -> pa.Table:
+        """An unpartitioned table, or no rows where it was never materialised."""
+        return self.read(study, asset) if self.has(study, asset) else schema.empty_table()
+
     def read_verdicts(self, study: str, dataset: str, backend: str) -> dict[str, Any] | None:
         """The gate verdicts of the partition's last run, passed or failed; None where it never ran."""
         path = self.folder(study, AssetName.PREDICTIONS, dataset=dataset, backend=backend) / GATES

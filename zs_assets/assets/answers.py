@@ -1,0 +1,65 @@
+"""A gated partition as the arrays that statistics take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from zs_assets.assets.gated_reading import GatedPartition
+from zs_assets.backends.systems import SystemSpec
+from zs_assets.protocol.names import Outcome
+from zs_assets.protocol.study import Scoring
+from zs_assets.stats import FAILED, Answers
+
+
+def is_applicable(predictions: pa.Table) -> bool:
+    """False where the system's option cap ruled the partition out before any call."""
+    return not pc.all(pc.equal(predictions["outcome"], Outcome.NOT_APPLICABLE.value)).as_py()
+
+
+def has_gold(predictions: pa.Table) -> bool:
+    return predictions["target_index"].null_count == 0
+
+
+def answers_of(partition: GatedPartition, system: SystemSpec, scoring: Scoring) -> Answers:
+    """Arrays in the order of the predictions; rows that are not ok are failures, wrong everywhere."""
+    table = partition.predictions
+    question = partition.planned.question
+    valid = np.asarray(pc.equal(table["outcome"], Outcome.OK.value).to_pylist(), dtype=bool)
+    predicted = np.full(len(valid), FAILED, dtype=np.int64)
+    if scoring.prediction == "choice":
+        index = [question.index_of.get(choice, FAILED) for choice in table["choice"].to_pylist()]
+        predicted[valid] = np.asarray(index)[valid]
+    else:
+        predicted[valid] = np.asarray(table["predicted_index"].fill_null(FAILED).to_pylist())[valid]
+    return Answers(
+        gold=np.asarray(table["target_index"].to_pylist(), dtype=np.int64),
+        predicted=predicted,
+        valid=valid,
+        n_classes=len(question),
+        probabilities=_vectors(table, valid, len(question)),
+        confidence=_reported_confidence(table, valid) if scoring.confidence == "reported" else None,
+        decimals=system.decimals,
+        latency_ms=np.asarray(table["latency_ms"].fill_null(0.0).to_pylist(), dtype=float),
+        renormalise=scoring.renormalise,
+    )
+
+
+def _vectors(table: pa.Table, valid: np.ndarray, n_options: int) -> np.ndarray | None:
+    """(n, K) with NaN on rows without a vector; None for a system that answers with labels only."""
+    rows = table["probabilities"].to_pylist()
+    if any(row is None for row, ok in zip(rows, valid, strict=True) if ok):
+        return None
+    vectors = np.full((len(rows), n_options), np.nan)
+    for position, (row, ok) in enumerate(zip(rows, valid, strict=True)):
+        if ok:
+            vectors[position] = row
+    return vectors
+
+
+def _reported_confidence(table: pa.Table, valid: np.ndarray) -> np.ndarray | None:
+    values = table["confidence"].to_pylist()
+    if any(value is None for value, ok in zip(values, valid, strict=True) if ok):
+        return None
+    return np.asarray([np.nan if value is None else value for value in values], dtype=float)

@@ -1,0 +1,83 @@
+"""The shape of a study's graph: keys, partitions and the mappings between them. Nothing here computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import dagster as dg
+
+from zs_assets.backends.systems import SystemSpec, resolve_system
+from zs_assets.protocol.names import PAIR_SEPARATOR, AssetName
+from zs_assets.protocol.study import StudySpec
+
+IO_MANAGER = "lake_io"
+
+
+@dataclass(frozen=True)
+class StudyGraph:
+    """One study as Dagster sees it. `folder` is where its YAML lies; relative file sources start there."""
+
+    spec: StudySpec
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @cached_property
+    def systems(self) -> dict[str, SystemSpec]:
+        """Specs of the study's backends by name, in the study's order."""
+        return {name: resolve_system(name, self.spec.systems, self.spec.name) for name in self.spec.backends}
+
+    def key(self, asset: AssetName) -> dg.AssetKey:
+        return dg.AssetKey([self.name, asset.value])
+
+    @cached_property
+    def datasets(self) -> dg.StaticPartitionsDefinition:
+        return dg.StaticPartitionsDefinition([dataset.name for dataset in self.spec.datasets])
+
+    @cached_property
+    def backends(self) -> dg.StaticPartitionsDefinition:
+        return dg.StaticPartitionsDefinition(list(self.spec.backends))
+
+    @cached_property
+    def cells(self) -> dg.MultiPartitionsDefinition:
+        """dataset x backend. Keys read `backend|dataset`: Dagster sorts dimensions by name."""
+        return dg.MultiPartitionsDefinition({"dataset": self.datasets, "backend": self.backends})
+
+    @cached_property
+    def pairs(self) -> dg.MultiPartitionsDefinition:
+        """dataset x pair of backends."""
+        return dg.MultiPartitionsDefinition(
+            {"dataset": self.datasets, "pair": dg.StaticPartitionsDefinition(list(self.spec.pair_names))}
+        )
+
+    @cached_property
+    def dataset_of_cell(self) -> dg.PartitionMapping:
+        return dg.MultiToSingleDimensionPartitionMapping("dataset")
+
+    @cached_property
+    def backend_of_cell(self) -> dg.PartitionMapping:
+        return dg.MultiToSingleDimensionPartitionMapping("backend")
+
+    @cached_property
+    def cells_of_pair(self) -> dg.PartitionMapping:
+        """A dataset x pair reads exactly the two cells of its backends on that dataset."""
+        pairs_of = {
+            name: {pair for pair in self.spec.pair_names if name in pair.split(PAIR_SEPARATOR)}
+            for name in self.spec.backends
+        }
+        return dg.MultiPartitionMapping(
+            {
+                "dataset": dg.DimensionPartitionMapping("dataset", dg.IdentityPartitionMapping()),
+                "backend": dg.DimensionPartitionMapping("pair", dg.StaticPartitionMapping(pairs_of)),
+            }
+        )
+
+    def cell(self, dataset: str, backend: str) -> dg.MultiPartitionKey:
+        return dg.MultiPartitionKey({"dataset": dataset, "backend": backend})
+
+    def pair_cell(self, dataset: str, pair: str) -> dg.MultiPartitionKey:
+        return dg.MultiPartitionKey({"dataset": dataset, "pair": pair})

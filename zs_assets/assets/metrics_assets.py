@@ -1,0 +1,85 @@
+"""predictions -> metrics, one row per dataset x backend."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from zs_assets.assets.answers import answers_of, has_gold, is_applicable
+from zs_assets.assets.gated_reading import GatedPartition, load_gated
+from zs_assets.assets.graph import IO_MANAGER, StudyGraph
+from zs_assets.assets.resources import Workspace
+from zs_assets.assets.tables import definition_metadata
+from zs_assets.protocol.names import AssetName, Outcome
+from zs_assets.stats import evaluate
+from zs_assets.storage.lake import with_metadata
+from zs_assets.storage.schemas import METRICS
+
+
+def metrics_asset(graph: StudyGraph) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=graph.key(AssetName.METRICS),
+        partitions_def=graph.cells,
+        deps=[graph.key(AssetName.PREDICTIONS), graph.key(AssetName.ATTEMPTS)],
+        io_manager_key=IO_MANAGER,
+        group_name=graph.name,
+        kinds={"parquet", "numpy"},
+        code_version="1",
+        description="One row per dataset x backend: accuracy, macro-F1, Brier, NLL, ECE, coverage, latency, cost.",
+        metadata=definition_metadata(METRICS),
+    )
+    def metrics(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.Output[pa.Table]:
+        cell = context.partition_key.keys_by_dimension  # type: ignore[attr-defined]
+        dataset, backend = cell["dataset"], cell["backend"]
+        partition = load_gated(workspace.lake, graph, dataset, backend)
+        attempts = workspace.lake.read(graph.name, AssetName.ATTEMPTS, dataset=dataset, backend=backend)
+        row = metrics_row(graph, dataset, backend, partition, attempts)
+        table = with_metadata(
+            pa.Table.from_pylist([row], schema=METRICS), protocol_hash=partition.planned.protocol_hash
+        )
+        shown = ("accuracy", "macro_f1", "brier", "nll", "ece", "coverage", "latency_p50_ms")
+        return dg.Output(table, metadata={name: row[name] for name in shown if row.get(name) is not None})
+
+    return metrics
+
+
+def metrics_row(
+    graph: StudyGraph, dataset: str, backend: str, partition: GatedPartition, attempts: pa.Table
+) -> dict[str, Any]:
+    """One row of the metrics table; all metrics null where the system does not apply or nothing is labelled."""
+    table = partition.predictions
+    system = graph.systems[backend]
+    outcomes = table["outcome"].to_pylist()
+    models = sorted(set(table["model_resolved"].to_pylist()) - {None})
+    row: dict[str, Any] = dict.fromkeys(METRICS.names)
+    row |= {
+        "dataset": dataset,
+        "backend": backend,
+        "title": system.title,
+        "deployment": system.deployment,
+        "model_resolved": models[0] if models else None,
+        "applicable": is_applicable(table),
+        "n": table.num_rows,
+        **{f"{outcome.value}_count": outcomes.count(outcome.value) for outcome in Outcome},
+        "valid": outcomes.count(Outcome.OK.value),
+        "failures": table.num_rows - outcomes.count(Outcome.OK.value) - outcomes.count(Outcome.NOT_APPLICABLE.value),
+        "attempts": attempts.num_rows,
+        # A null never disappears into a sum: how many costs are unknown is said beside the sum of the known.
+        "cost_usd": pc.sum(attempts["cost_usd"]).as_py(),
+        "cost_unknown_count": attempts["cost_usd"].null_count,
+        "input_tokens": pc.sum(attempts["input_tokens"]).as_py(),
+        "output_tokens": pc.sum(attempts["output_tokens"]).as_py(),
+    }
+    if row["applicable"] and has_gold(table):
+        scores = asdict(
+            evaluate(
+                answers_of(partition, system, graph.spec.scoring), budget=Fraction(graph.spec.scoring.error_budget)
+            )
+        )
+        row |= {name: scores[name] for name in scores if name in METRICS.names}
+    return row

@@ -1,0 +1,231 @@
+"""manifest + backend_spec -> predictions and attempts, one partition per dataset x backend.
+
+The gates are asked before anything is written: a failed one is recorded, nothing is published, and the journal keeps
+every reply. Dagster's own blocking checks act inside one run only, so the verdict also lies beside the partition,
+where every reader asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+from zs_assets import __version__
+from zs_assets.assets.gated_reading import PlannedPartition, ask_gates, partition_identity, planned_partition
+from zs_assets.assets.graph import IO_MANAGER, StudyGraph
+from zs_assets.assets.resources import CollectionOptions, ProgressSink, Workspace
+from zs_assets.assets.tables import definition_metadata, head_table
+from zs_assets.backends.registry import build_backend
+from zs_assets.collection import Collected, JournalHeader, Progress, collect
+from zs_assets.gates import Verdict
+from zs_assets.protocol.names import AssetName, Gate
+from zs_assets.storage.lake import with_metadata
+from zs_assets.storage.schemas import ATTEMPTS, PREDICTIONS
+
+PREDICTION_GATES = (
+    (Gate.VECTOR_INTEGRITY, True),
+    (Gate.MAX_INVALID_RATE, True),
+    (Gate.MANIFEST_COVERAGE, True),
+    (Gate.ONE_PROMPT, True),
+    (Gate.ONE_MODEL, True),
+    (Gate.FAILURE_RATE, False),
+    (Gate.TRUNCATION, False),
+)
+OBSERVATION_EVERY_S = 5.0
+
+
+def prediction_assets(graph: StudyGraph) -> list[dg.AssetsDefinition]:
+    """The backend specs, and one collecting step per backend's pool behind one asset.
+
+    A Dagster pool belongs to an op, not to a partition, so the step takes the most careful pool its backends name:
+    with any local backend in the study, `local_cpu`.
+    """
+    return [_backend_spec(graph), _predictions(graph)]
+
+
+def study_pool(graph: StudyGraph) -> str:
+    pools = sorted({system.pool for system in graph.systems.values()})
+    return "local_cpu" if "local_cpu" in pools else pools[0]
+
+
+def _backend_spec(graph: StudyGraph) -> dg.AssetsDefinition:
+    @dg.observable_source_asset(
+        key=graph.key(AssetName.BACKEND_SPEC),
+        partitions_def=graph.backends,
+        group_name=graph.name,
+        description="One version per backend: its entry in systems.yaml without limits, price and notes.",
+    )
+    def backend_spec() -> dg.DataVersionsByPartition:
+        return dg.DataVersionsByPartition({name: system.spec_hash() for name, system in graph.systems.items()})
+
+    return backend_spec
+
+
+def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
+    predictions_key = graph.key(AssetName.PREDICTIONS)
+
+    @dg.multi_asset(
+        name=f"{graph.name}__collect",
+        outs={
+            "predictions": dg.AssetOut(
+                key=predictions_key,
+                io_manager_key=IO_MANAGER,
+                group_name=graph.name,
+                kinds={"parquet"},
+                code_version="1",
+                description="One row per planned presentation: outcome, probability vector, confidence, latency, cost.",
+                metadata=definition_metadata(PREDICTIONS),
+            ),
+            "attempts": dg.AssetOut(
+                key=graph.key(AssetName.ATTEMPTS),
+                io_manager_key=IO_MANAGER,
+                group_name=graph.name,
+                kinds={"parquet"},
+                code_version="1",
+                description="One row per call, faults included: status, wait, tokens, cost.",
+                metadata=definition_metadata(ATTEMPTS),
+            ),
+        },
+        ins={"manifest": dg.AssetIn(graph.key(AssetName.MANIFEST), partition_mapping=graph.dataset_of_cell)},
+        deps=[dg.AssetDep(graph.key(AssetName.BACKEND_SPEC), partition_mapping=graph.backend_of_cell)],
+        partitions_def=graph.cells,
+        pool=study_pool(graph),
+        check_specs=[
+            dg.AssetCheckSpec(gate.value, asset=predictions_key, blocking=blocking, partitions_def=graph.cells)
+            for gate, blocking in PREDICTION_GATES
+        ],
+    )
+    def collect_predictions(  # type: ignore[no-untyped-def]
+        context: dg.AssetExecutionContext,
+        config: CollectionOptions,
+        workspace: Workspace,
+        progress: dg.ResourceParam[ProgressSink],
+        manifest: pa.Table,
+    ):
+        cell = context.partition_key.keys_by_dimension  # type: ignore[attr-defined]
+        dataset, backend = cell["dataset"], cell["backend"]
+        planned = planned_partition(graph, manifest)
+        identity = partition_identity(graph, planned, dataset, backend)
+        reporter = _progress_reporter(context, progress, graph, dataset, backend)
+        collected = _collect(config, workspace, graph, dataset, backend, planned, reporter)
+        verdicts = ask_gates(graph, planned, collected.predictions)
+        for verdict in verdicts:
+            yield _check_result(predictions_key, verdict)
+        workspace.lake.write_verdicts(
+            graph.name,
+            dataset,
+            backend,
+            {**identity, "package_version": __version__, "verdicts": [verdict.as_json() for verdict in verdicts]},
+        )
+        failed = [verdict for verdict in verdicts if verdict.stops]
+        if failed:
+            raise dg.Failure(
+                f"{graph.name} {dataset} x {backend} failed gate {failed[0].gate.value}: {failed[0].sentence}. "
+                "Nothing was published; the journal keeps every reply.",
+                metadata={"gate": failed[0].gate.value, "first_offenders": list(failed[0].first_offenders)},
+                allow_retries=False,
+            )
+        entries = {**identity, "identity": json.dumps(collected.identity, ensure_ascii=False)}
+        yield dg.Output(
+            with_metadata(collected.predictions, **entries),
+            output_name="predictions",
+            metadata=_run_metadata(collected),
+        )
+        yield dg.Output(with_metadata(collected.attempts, **entries), output_name="attempts")
+
+    return collect_predictions
+
+
+def _collect(
+    config: CollectionOptions,
+    workspace: Workspace,
+    graph: StudyGraph,
+    dataset: str,
+    backend: str,
+    planned: PlannedPartition,
+    on_progress: Callable[[Progress], None],
+) -> Collected:
+    spec = graph.systems[backend]
+    system = build_backend(spec, planned.question, folder=graph.folder)
+    budgets = [usd for usd in (graph.spec.max_usd, config.max_usd) if usd is not None]
+    header = JournalHeader(
+        study=graph.name,
+        dataset=dataset,
+        backend=backend,
+        prompt_hash=planned.prompt_hash,
+        protocol_hash=planned.protocol_hash,
+        manifest_hash=planned.manifest_hash,
+        model_requested=system.model_requested,
+        spec_hash=spec.spec_hash(),
+    )
+    return collect(
+        system,
+        planned.presentations,
+        workspace.places.journal(graph.name, dataset, backend),
+        header,
+        attempt_budget=graph.spec.attempt_budget,
+        max_usd=min(budgets) if budgets else None,
+        retry_errors=config.retry_errors,
+        on_progress=on_progress,
+    )
+
+
+def _progress_reporter(
+    context: dg.AssetExecutionContext, sink: ProgressSink, graph: StudyGraph, dataset: str, backend: str
+) -> Callable[[Progress], None]:
+    """A log line and an observation every few seconds, and whoever else listens (the command line's bar)."""
+    last = time.monotonic()
+
+    def report(progress: Progress) -> None:
+        nonlocal last
+        sink.show(dataset, backend, progress)
+        if time.monotonic() - last < OBSERVATION_EVERY_S:
+            return
+        last = time.monotonic()
+        context.log.info(
+            f"{dataset} x {backend}: {progress.done}/{progress.total}, {progress.rate_per_s:.1f}/s, "
+            f"{progress.failures} failures, cost {_usd(progress.cost_usd)}"
+        )
+        context.log_event(
+            dg.AssetObservation(
+                graph.key(AssetName.PREDICTIONS),
+                partition=context.partition_key,
+                metadata={"done": progress.done, "total": progress.total, "failures": progress.failures},
+            )
+        )
+
+    return report
+
+
+def _usd(cost: float | None) -> str:
+    return "unknown" if cost is None else f"{cost:.4f} USD"
+
+
+def _check_result(key: dg.AssetKey, verdict: Verdict) -> dg.AssetCheckResult:
+    metadata: dict[str, Any] = {"verdict": verdict.sentence, **verdict.counts}
+    if verdict.first_offenders:
+        metadata["first_offenders"] = list(verdict.first_offenders)
+    return dg.AssetCheckResult(
+        asset_key=key,
+        check_name=verdict.gate.value,
+        passed=verdict.passed,
+        severity=dg.AssetCheckSeverity.ERROR if verdict.blocking else dg.AssetCheckSeverity.WARN,
+        metadata=metadata,
+    )
+
+
+def _run_metadata(collected: Collected) -> dict[str, Any]:
+    return {
+        "resumed_from_journal": collected.resumed,
+        "in_flight_at_earlier_stop": collected.in_flight_at_stop,
+        "identity": collected.identity,
+        "head": head_table(
+            collected.predictions,
+            ["presentation_id", "outcome", "predicted_index", "target_index", "top_probability", "latency_ms"],
+        ),
+    }

@@ -1,0 +1,149 @@
+"""The publication: the report bundle of a study, written only if every included partition passes every gate."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+from zs_assets.assets.comparison_assets import read_metrics, read_paired_differences
+from zs_assets.assets.dataset_assets import published_manifest_verdict, study_manifest
+from zs_assets.assets.gated_reading import load_gated
+from zs_assets.assets.graph import StudyGraph
+from zs_assets.assets.report_asset import study_report
+from zs_assets.assets.resources import Workspace
+from zs_assets.gates import one_model_across_datasets
+from zs_assets.protocol.errors import GateRefused
+from zs_assets.protocol.hashing import sha256_bytes
+from zs_assets.protocol.names import AssetName, Gate
+from zs_assets.report import render_page
+from zs_assets.storage.lake import parquet_bytes, write_bytes
+from zs_assets.storage.schemas import DATASET_MEANS, METRICS, RANKINGS
+
+# Columns of predictions that go out per example; texts and raw bodies never do.
+PUBLIC_COLUMNS = (
+    "presentation_id",
+    "example_id",
+    "text_sha256",
+    "target_index",
+    "outcome",
+    "probabilities",
+    "choice",
+    "predicted_index",
+    "confidence",
+    "top_probability",
+    "model_resolved",
+    "latency_ms",
+)
+
+
+def publication_asset(graph: StudyGraph) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=graph.key(AssetName.PUBLICATION),
+        deps=[graph.key(AssetName.REPORT)],
+        group_name=graph.name,
+        kinds={"html", "json"},
+        code_version="1",
+        description="The bundle to publish: page, report.json, tables as CSV and Parquet, hashes. Refused if a gate "
+        "of an included partition fails. Check the terms of every hosted vendor before you publish its results.",
+    )
+    def publication(workspace: Workspace) -> dg.MaterializeResult:
+        included, left_out, refusals = partitions_to_publish(workspace, graph)
+        if refusals:
+            raise dg.Failure(
+                f"Nothing is published: {refusals[0]}" + (f" (and {len(refusals) - 1} more)" if refusals[1:] else ""),
+                metadata={"refusals": refusals},
+                allow_retries=False,
+            )
+        files = bundle(workspace, graph, included, left_out)
+        folder = workspace.lake.folder(graph.name, AssetName.PUBLICATION)
+        for name, data in files.items():
+            write_bytes(folder / name, data)
+        return dg.MaterializeResult(
+            metadata={
+                "page": dg.MetadataValue.path(str(folder / "index.html")),
+                "partitions": len(included),
+                "left_out": left_out or "none",
+                "files": sorted(files),
+            }
+        )
+
+    return publication
+
+
+def partitions_to_publish(
+    workspace: Workspace, graph: StudyGraph
+) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """Included partitions, those never run (left out and listed), and every refusal by partition, gate and reason."""
+    included: list[tuple[str, str]] = []
+    left_out: list[str] = []
+    refusals: list[str] = []
+    models: dict[str, dict[str, str | None]] = {backend: {} for backend in graph.spec.backends}
+    for dataset in graph.spec.datasets:
+        for backend in graph.spec.backends:
+            if workspace.lake.read_verdicts(graph.name, dataset.name, backend) is None:
+                left_out.append(f"{dataset.name} x {backend}: never run")
+                continue
+            try:
+                partition = load_gated(workspace.lake, graph, dataset.name, backend)
+                workspace.lake.read(graph.name, AssetName.METRICS, dataset=dataset.name, backend=backend)
+            except GateRefused as refusal:
+                refusals.append(str(refusal))
+                continue
+            included.append((dataset.name, backend))
+            answered = set(partition.predictions["model_resolved"].to_pylist()) - {None}
+            models[backend][dataset.name] = min(answered) if answered else None
+    verdicts = [one_model_across_datasets(backend, found) for backend, found in models.items() if found]
+    refusals += [f"{graph.name} {verdict.gate.value}: {verdict.sentence}." for verdict in verdicts if verdict.stops]
+    manifest, absent = study_manifest(workspace, graph)
+    passed, sentence = published_manifest_verdict(graph, sha256_bytes(manifest), absent)
+    if not passed:
+        refusals.append(f"{graph.name} fails gate {Gate.MANIFEST_PUBLISHED.value}: {sentence}.")
+    if not included and not refusals:
+        refusals.append(f"{graph.name} has no partition yet: run `zs-assets run {graph.name}`.")
+    return included, left_out, refusals
+
+
+def bundle(
+    workspace: Workspace, graph: StudyGraph, included: list[tuple[str, str]], left_out: list[str]
+) -> dict[str, bytes]:
+    """Files of the bundle by name, with hashes.json over all of them."""
+    lake = workspace.lake
+    report = study_report(workspace, graph)
+    tables = {
+        "metrics": pa.Table.from_pylist(read_metrics(lake, graph), schema=METRICS),
+        "paired_differences": read_paired_differences(lake, graph),
+        "dataset_means": lake.read_or_empty(graph.name, AssetName.DATASET_MEANS, DATASET_MEANS),
+        "rankings": lake.read_or_empty(graph.name, AssetName.RANKINGS, RANKINGS),
+    }
+    for dataset, backend in included:
+        if not graph.spec.dataset(dataset).private:
+            predictions = load_gated(lake, graph, dataset, backend).predictions.select(PUBLIC_COLUMNS)
+            tables[f"predictions/{dataset}__{backend}"] = predictions.replace_schema_metadata(None)
+    files = {
+        "index.html": render_page(report).encode(),
+        "report.json": json.dumps(report, indent=1, ensure_ascii=False).encode(),
+    }
+    for name, table in tables.items():
+        files[f"{name}.parquet"] = parquet_bytes(table)
+        files[f"{name}.csv"] = csv_bytes(table)
+    hashes: dict[str, Any] = {
+        "files": {name: sha256_bytes(data) for name, data in sorted(files.items())},
+        "partitions": [f"{dataset} x {backend}" for dataset, backend in included],
+        "left_out": left_out,
+    }
+    return files | {"hashes.json": json.dumps(hashes, indent=1).encode()}
+
+
+def csv_bytes(table: pa.Table) -> bytes:
+    """The table as CSV; lists become JSON arrays, null becomes empty."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(table.column_names)
+    for row in table.to_pylist():
+        writer.writerow([json.dumps(v) if isinstance(v, list) else v for v in row.values()])
+    return buffer.getvalue().encode()

@@ -1,0 +1,175 @@
+"""Everything readable of a study -> report.json and one self-contained page."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import dagster as dg
+import numpy as np
+import pyarrow as pa
+
+from zs_assets.assets.answers import answers_of, has_gold, is_applicable
+from zs_assets.assets.comparison_assets import read_paired_differences
+from zs_assets.assets.dataset_assets import study_manifest
+from zs_assets.assets.gated_reading import GatedPartition, load_gated, read_manifest
+from zs_assets.assets.graph import StudyGraph
+from zs_assets.assets.resources import Workspace
+from zs_assets.protocol.errors import GateRefused
+from zs_assets.protocol.hashing import sha256_bytes
+from zs_assets.protocol.names import AssetName
+from zs_assets.report import (
+    DatasetFacts,
+    MissingPartition,
+    PartitionVerdict,
+    ReportInputs,
+    build_report,
+    render_page,
+)
+from zs_assets.stats import calibration_bins, risk_coverage
+from zs_assets.storage.lake import Lake, metadata_of, write_bytes
+from zs_assets.storage.schemas import DATASET_MEANS, METRICS, RANKINGS
+
+VERSIONED = ("zs-assets", "dagster", "numpy", "scipy", "pyarrow", "duckdb", "httpx")
+
+
+def report_asset(graph: StudyGraph) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=graph.key(AssetName.REPORT),
+        deps=[graph.key(AssetName.WAREHOUSE), dg.AssetKey([graph.name, "manifest_file"])],
+        group_name=graph.name,
+        kinds={"html", "json"},
+        code_version="1",
+        description="index.html and report.json: verdict sentences, charts, tables, provenance.",
+    )
+    def report(workspace: Workspace) -> dg.MaterializeResult:
+        built = study_report(workspace, graph)
+        folder = workspace.lake.folder(graph.name, AssetName.REPORT)
+        write_bytes(folder / "report.json", json.dumps(built, indent=1, ensure_ascii=False).encode())
+        write_bytes(folder / "index.html", render_page(built).encode())
+        sentences = "\n".join(f"- {sentence}" for sentence in verdict_sentences(built))
+        return dg.MaterializeResult(
+            metadata={
+                "page": dg.MetadataValue.path(str(folder / "index.html")),
+                "verdicts": dg.MetadataValue.md(sentences or "no pair was compared"),
+            }
+        )
+
+    return report
+
+
+def verdict_sentences(report: dict[str, Any]) -> list[str]:
+    return [entry["sentence"] for entry in report["verdicts"]]
+
+
+@dataclass
+class _Readings:
+    """What is gathered partition by partition."""
+
+    verdicts: list[PartitionVerdict] = field(default_factory=list)
+    missing: list[MissingPartition] = field(default_factory=list)
+    metrics: list[dict[str, Any]] = field(default_factory=list)
+    latencies: dict[tuple[str, str], np.ndarray] = field(default_factory=dict)
+    calibration: dict[tuple[str, str], Any] = field(default_factory=dict)
+    risk_coverage: dict[tuple[str, str], Any] = field(default_factory=dict)
+    identities: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+
+
+def study_report(workspace: Workspace, graph: StudyGraph) -> dict[str, Any]:
+    """report.json of the study as its lake stands now."""
+    lake = workspace.lake
+    readings = _Readings()
+    for dataset in graph.spec.datasets:
+        for backend in graph.spec.backends:
+            _read_partition(lake, graph, dataset.name, backend, readings)
+    manifest, _ = study_manifest(workspace, graph)
+    return build_report(
+        ReportInputs(
+            study=graph.spec,
+            systems=graph.systems,
+            datasets=tuple(_dataset_facts(lake, graph)),
+            manifest_sha256=sha256_bytes(manifest),
+            metrics=pa.Table.from_pylist(readings.metrics, schema=METRICS),
+            paired_differences=read_paired_differences(lake, graph),
+            dataset_means=lake.read_or_empty(graph.name, AssetName.DATASET_MEANS, DATASET_MEANS),
+            rankings=lake.read_or_empty(graph.name, AssetName.RANKINGS, RANKINGS),
+            latencies_ms=readings.latencies,
+            calibration=readings.calibration,
+            risk_coverage=readings.risk_coverage,
+            verdicts=tuple(readings.verdicts),
+            missing=tuple(readings.missing),
+            versions=_versions(),
+            identities=readings.identities,
+            generated_at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            rehearsal=False,
+        )
+    )
+
+
+def _read_partition(lake: Lake, graph: StudyGraph, dataset: str, backend: str, readings: _Readings) -> None:
+    last = lake.read_verdicts(graph.name, dataset, backend)
+    for verdict in (last or {}).get("verdicts", []):
+        readings.verdicts.append(
+            PartitionVerdict(
+                dataset, backend, verdict["gate"], verdict["passed"], verdict["blocking"], verdict["sentence"]
+            )
+        )
+    try:
+        partition = load_gated(lake, graph, dataset, backend)
+        metrics = lake.read(graph.name, AssetName.METRICS, dataset=dataset, backend=backend)
+    except GateRefused as refusal:
+        readings.missing.append(MissingPartition(dataset, backend, str(refusal)))
+        return
+    readings.metrics += metrics.to_pylist()
+    stored = metadata_of(partition.predictions)
+    readings.identities[dataset, backend] = {name: str(v) for name, v in json.loads(stored["identity"]).items()}
+    _read_curves(graph, dataset, backend, partition, readings)
+
+
+def _read_curves(graph: StudyGraph, dataset: str, backend: str, partition: GatedPartition, readings: _Readings) -> None:
+    if not (is_applicable(partition.predictions) and has_gold(partition.predictions)):
+        return
+    answers = answers_of(partition, graph.systems[backend], graph.spec.scoring)
+    if answers.latency_ms is not None and answers.valid.any():
+        readings.latencies[dataset, backend] = answers.latency_ms[answers.valid]
+    confidence = answers.scored_confidence
+    if confidence is not None and answers.valid.any():
+        correct = answers.correct[answers.valid]
+        readings.calibration[dataset, backend] = calibration_bins(confidence, correct)
+        readings.risk_coverage[dataset, backend] = risk_coverage(confidence.levels, correct, len(answers))
+
+
+def _dataset_facts(lake: Lake, graph: StudyGraph) -> Iterator[DatasetFacts]:
+    for dataset in graph.spec.datasets:
+        if not lake.has(graph.name, AssetName.MANIFEST, dataset=dataset.name):
+            continue
+        planned = read_manifest(lake, graph, dataset.name)
+        excluded = {reason: int(count) for reason, count in json.loads(planned.metadata["excluded"]).items()}
+        provenance = json.loads(planned.metadata["provenance"])
+        yield DatasetFacts(
+            name=dataset.name,
+            task=dataset.task,
+            source_examples=int(planned.metadata["source_examples"]) + sum(excluded.values()),
+            excluded=excluded,
+            sampled=len(planned.examples),
+            labels=len(planned.question),
+            source_pin=", ".join(f"{name} {value}" for name, value in provenance.items()),
+            protocol_hash=planned.protocol_hash,
+            prompt_hash=planned.prompt_hash,
+            private=dataset.private,
+        )
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for name in VERSIONED:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:  # run from a checkout that is not installed
+            versions[name] = "not installed as a package"
+    return versions

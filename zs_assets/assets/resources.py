@@ -1,0 +1,46 @@
+"""What a run is given: places, the lake, and how collection should go on."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import dagster as dg
+
+from zs_assets.collection import Progress
+from zs_assets.storage.lake import Lake
+from zs_assets.storage.places import Places
+
+
+class Workspace(dg.ConfigurableResource):
+    """Folders of this installation: ZS_HOME and ZS_LAKE."""
+
+    home: str
+    lake_root: str
+
+    @classmethod
+    def from_environment(cls) -> Workspace:
+        places = Places.from_environment()
+        return cls(home=str(places.home), lake_root=places.lake)
+
+    @property
+    def places(self) -> Places:
+        return Places(Path(self.home), self.lake_root)
+
+    @cached_property
+    def lake(self) -> Lake:
+        return Lake(self.lake_root)
+
+
+class ProgressSink:
+    """Where the progress of a running partition is shown; this one shows it nowhere (the log has it anyway)."""
+
+    def show(self, dataset: str, backend: str, progress: Progress) -> None:
+        return None
+
+
+class CollectionOptions(dg.Config):
+    """Run configuration of a predictions partition."""
+
+    retry_errors: bool = False  # ask again what ended in error; the attempts are recorded as further ones
+    max_usd: float | None = None  # tightens the study's budget for this run

@@ -1,0 +1,1 @@
+"""Dagster components of this project: one, the Study."""

@@ -1,0 +1,23 @@
+"""Resources every study's assets are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dagster_duckdb import DuckDBResource
+
+from zs_assets.assets.graph import IO_MANAGER
+from zs_assets.assets.resources import ProgressSink, Workspace
+from zs_assets.storage.io_manager import LakeIOManagerFactory
+
+
+def study_resources(progress: ProgressSink | None = None) -> dict[str, Any]:
+    """Resources for the folders that the environment names (ZS_HOME, ZS_LAKE)."""
+    workspace = Workspace.from_environment()
+    return {
+        "workspace": workspace,
+        "progress": progress or ProgressSink(),
+        # In memory: the warehouse asset attaches the file it builds, so no run ever holds the shared file open.
+        "duckdb": DuckDBResource(database=":memory:"),
+        IO_MANAGER: LakeIOManagerFactory(root=workspace.lake_root),
+    }

@@ -1,0 +1,25 @@
+"""Entry point for Dagster: the package's studies, the user's own, and their resources. Nothing else."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import dagster as dg
+
+from zs_assets.components.catalogue import load_study, study_files, user_folders
+from zs_assets.components.resources import study_resources
+from zs_assets.components.study import study_definitions
+
+# Partitioned checks and Dagster pools on assets are previews we rely on knowingly.
+warnings.filterwarnings("ignore", category=dg.PreviewWarning)
+warnings.filterwarnings("ignore", category=dg.BetaWarning)
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    shipped = dg.load_from_defs_folder(path_within_project=Path(__file__))
+    own = [study_definitions(load_study(path)) for folder in user_folders() for path in study_files(folder)]
+    return dg.Definitions.merge(
+        shipped, *own, dg.Definitions(resources=study_resources(), executor=dg.in_process_executor)
+    )
