@@ -99,7 +99,7 @@ def _download(source: BtzscSource, cache_dir: Path | None) -> Path:
 
     # The client reads its environment once, at import; reading it here honours a value set afterwards too.
     endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
-    offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
+    offline = constants.HF_HUB_OFFLINE or os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
     filename = f"{source.config}/test-00000-of-00001.parquet"
     wanted = f"{filename} of {source.repository} at revision {source.revision}"
     way_out = f"set HF_ENDPOINT to a Hub that has it, or {LOCAL_COPY} to a folder with {source.config}/test-*.parquet"
@@ -116,7 +116,8 @@ def _download(source: BtzscSource, cache_dir: Path | None) -> Path:
             )
         )
     except LocalEntryNotFoundError as error:
-        why = "the Hub client is offline (HF_HUB_OFFLINE)" if offline else f"{endpoint} cannot be reached"
+        cause = f"{endpoint} gives no usable answer ({type(error.__cause__ or error).__name__})"
+        why = "the Hub client is offline (HF_HUB_OFFLINE)" if offline else cause
         raise SourceError(f"{wanted} is not in the cache and {why}: {way_out}.") from error
     except (EntryNotFoundError, HfHubHTTPError) as error:
         status = getattr(getattr(error, "response", None), "status_code", "no status")
