@@ -14,7 +14,7 @@ from zs_assets.protocol.errors import FrozenManifestError, GateRefused
 from zs_assets.protocol.hashing import prompt_hash, sha256_bytes
 from zs_assets.protocol.manifest_format import manifest_hash, manifest_jsonl
 from zs_assets.protocol.names import AssetName, Gate
-from zs_assets.sources import load_dataset, source_pin
+from zs_assets.sources import load_dataset
 from zs_assets.sources.sampling import draw
 from zs_assets.storage.examples import examples_of, examples_table, question_from_json, question_json
 from zs_assets.storage.lake import metadata_of, with_metadata, write_bytes
@@ -33,14 +33,7 @@ def _dataset_spec(graph: StudyGraph) -> dg.AssetsDefinition:
         description="One version per dataset: its entry in the study's YAML and the pin of its source.",
     )
     def dataset_spec() -> dg.DataVersionsByPartition:
-        return dg.DataVersionsByPartition(
-            {
-                dataset.name: sha256_bytes(
-                    f"{graph.spec.dataset_spec_hash(dataset)} {source_pin(dataset, graph.folder)}".encode()
-                )
-                for dataset in graph.spec.datasets
-            }
-        )
+        return dg.DataVersionsByPartition({spec.name: graph.dataset_version(spec) for spec in graph.spec.datasets})
 
     return dataset_spec
 
@@ -108,6 +101,7 @@ def _manifest(graph: StudyGraph) -> dg.AssetsDefinition:
             manifest_hash=digest,
             prompt_hash=prompt_hash(question),
             protocol_hash=protocol,
+            dataset_version=graph.dataset_version(spec),
         )
         return dg.Output(
             table,

@@ -9,8 +9,10 @@ from pathlib import Path
 import dagster as dg
 
 from zs_assets.backends.systems import SystemSpec, resolve_system
+from zs_assets.protocol.hashing import sha256_json
 from zs_assets.protocol.names import PAIR_SEPARATOR, AssetName
-from zs_assets.protocol.study import StudySpec
+from zs_assets.protocol.study import DatasetSpec, StudySpec
+from zs_assets.sources import source_pin
 
 IO_MANAGER = "lake_io"
 
@@ -33,6 +35,10 @@ class StudyGraph:
 
     def key(self, asset: AssetName) -> dg.AssetKey:
         return dg.AssetKey([self.name, asset.value])
+
+    def dataset_version(self, dataset: DatasetSpec) -> str:
+        """What a dataset partition depends on: its entry in the YAML and the pin of its source."""
+        return sha256_json([self.spec.dataset_spec_hash(dataset), source_pin(dataset, self.folder)])
 
     @cached_property
     def datasets(self) -> dg.StaticPartitionsDefinition:

@@ -1,0 +1,36 @@
+"""Calls, tokens, cost and time of a study before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from zs_assets.assets.gated_reading import read_manifest
+from zs_assets.assets.graph import StudyGraph
+from zs_assets.assets.resources import Workspace
+from zs_assets.collection import estimate
+from zs_assets.protocol.errors import GateRefused
+from zs_assets.protocol.plan import presentations
+from zs_assets.sources import load_dataset
+from zs_assets.sources.sampling import draw
+
+
+def study_estimate(graph: StudyGraph, backends: Sequence[str], datasets: Sequence[str]) -> list[dict[str, Any]]:
+    """One entry per dataset x backend, from the frozen manifest where there is one, else from the source."""
+    lake = Workspace.from_environment().lake
+    rows = []
+    for dataset in graph.spec.datasets:
+        if datasets and dataset.name not in datasets:
+            continue
+        try:
+            planned = read_manifest(lake, graph, dataset.name)
+            question, plan = planned.question, planned.presentations
+        except GateRefused:
+            loaded = load_dataset(dataset, study_question=graph.spec.question, study_folder=graph.folder)
+            question = loaded.question
+            plan = presentations(draw(loaded.examples, dataset.sample, len(question)), question, graph.spec.plan)
+        for name, system in graph.systems.items():
+            if not backends or name in backends:
+                rows.append({"dataset": dataset.name, "backend": name, **asdict(estimate(system, question, plan))})
+    return rows
