@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,8 @@ def _data_file(source: FileSource, study_folder: Path | None) -> Path:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise SourceError(f"{path} {what}: correct the path, which starts at the study's folder unless absolute.")
+    if not os.access(path, os.R_OK):
+        raise SourceError(f"{path} may not be read by this user: change its permissions.")
     return path
 
 

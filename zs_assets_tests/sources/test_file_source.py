@@ -148,6 +148,13 @@ def test_a_missing_file_and_a_folder_are_told_apart(load, tmp_path):
         source_pin(spec_of("folder.csv"), tmp_path)
 
 
+def test_a_file_the_user_may_not_read_says_so(load, tmp_path, monkeypatch):
+    write(tmp_path / "rows.csv", ROWS)
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # as root, no permission bit would do it
+    with pytest.raises(SourceError, match="may not be read by this user"):
+        load(spec_of("rows.csv"))
+
+
 def test_another_file_than_the_pinned_one_is_refused_with_both_hashes(refusal, load, tmp_path):
     sentence = refusal(ROWS, sha256="0" * 64)
     digest = hashlib.sha256((tmp_path / "rows.csv").read_bytes()).hexdigest()
