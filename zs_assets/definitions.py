@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import dagster as dg
@@ -10,10 +9,6 @@ import dagster as dg
 from zs_assets.components.catalogue import load_study, study_files, user_folders
 from zs_assets.components.resources import study_resources
 from zs_assets.components.study import study_definitions
-
-# Partitioned checks and Dagster pools on assets are previews we rely on knowingly.
-warnings.filterwarnings("ignore", category=dg.PreviewWarning)
-warnings.filterwarnings("ignore", category=dg.BetaWarning)
 
 
 @dg.definitions

@@ -1,7 +1,5 @@
 """predictions -> paired differences, their means over datasets, and rankings that reverse."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """source -> examples -> manifest, one partition per dataset."""
 
-from __future__ import annotations
-
 import json
 
 import dagster as dg

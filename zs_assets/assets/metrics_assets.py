@@ -1,7 +1,5 @@
 """predictions -> metrics, one row per dataset x backend."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any

@@ -5,8 +5,6 @@ every reply. Dagster's own blocking checks act inside one run only, so the verdi
 where every reader asks for it.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The publication: the report bundle of a study, written only if every included partition passes every gate."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

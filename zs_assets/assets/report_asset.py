@@ -1,7 +1,5 @@
 """Everything readable of a study -> report.json and one self-contained page."""
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Iterator

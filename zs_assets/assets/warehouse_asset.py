@@ -1,7 +1,5 @@
 """Everything readable of a study -> its schema in the DuckDB warehouse."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -132,9 +132,14 @@ class PartitionLoop:
 
     def _observe(self) -> None:
         """Records the data versions of sources and backend specs: what the UI's staleness follows."""
-        keys = [self.graph.key(AssetName.DATASET_SPEC), self.graph.key(AssetName.BACKEND_SPEC)]
-        sources = [asset for asset in self.assets if isinstance(asset, dg.AssetsDefinition) and asset.key in keys]
-        dg.observe(sources, instance=self.instance, run_config=QUIET, raise_on_error=False)
+        for name in (AssetName.DATASET_SPEC, AssetName.BACKEND_SPEC):
+            key = self.graph.key(name)
+            source = [asset for asset in self.assets if isinstance(asset, dg.AssetsDefinition) and key in asset.keys]
+            # One job each: their partitions differ.
+            job = dg.define_asset_job("observe", selection=dg.AssetSelection.all(include_sources=True))
+            dg.Definitions(assets=source, jobs=[job]).resolve_job_def("observe").execute_in_process(
+                instance=self.instance, run_config=QUIET, raise_on_error=False
+            )
 
     def _prepare(self, dataset: str) -> bool:
         """Examples and manifest, unless the frozen manifest already is of this very dataset entry and source."""

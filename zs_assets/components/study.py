@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import dagster as dg
@@ -19,6 +20,10 @@ from zs_assets.assets.report_asset import report_asset
 from zs_assets.assets.warehouse_asset import warehouse_asset
 from zs_assets.protocol.names import AssetName
 from zs_assets.protocol.study import StudySpec
+
+# Partitioned checks and multi-partition mappings are previews that we rely on knowingly, at a pinned version.
+warnings.filterwarnings("ignore", category=dg.PreviewWarning)
+warnings.filterwarnings("ignore", category=dg.BetaWarning)
 
 STARTER = """\
 type: zs_assets.Study
