@@ -165,7 +165,7 @@ class RecordedBackend(Backend):
         names = {option.sentence: option.id for option in self.question.options}
         labels = row.get("labels")
         known = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
-        ids = [names.get(label, label) for label in labels] if known else []
+        ids = [names.get(label, label) for label in labels or ()] if known else []
         probabilities, problem = self._vector(ids, row.get("probabilities"))
         if row.get("error") is not None:  # their validation found the reply broken: billed, kept, never a success
             probabilities, problem = None, _text(row["error"]) or "recorded as an error"
@@ -254,8 +254,7 @@ def _jev_benchmarks_row(
         raise BackendUnavailable(f"{where} has no example_id or labels: it is no prediction row of jev-benchmarks.")
     order = tuple(index_of.get(label, -1) if isinstance(label, str) else -1 for label in labels)
     same = sorted(order) == list(range(len(index_of)))
-    target = row.get("target_index")
-    known_target = same and _count(target) is not None and target < len(order)
+    target = _count(row.get("target_index"))
     failed = row.get("error") is not None and not row.get("probabilities")
     return RecordedRow(
         example_id=example_id,
@@ -263,7 +262,7 @@ def _jev_benchmarks_row(
         order=order if same else None,
         repeat=0,
         text_sha256=_text(hashes.get(example_id)),
-        target_index=order[target] if known_target else None,
+        target_index=order[target] if same and target is not None and target < len(order) else None,
         failure=(_text(row["error"]) or "recorded as an error") if failed else None,
         body=line,
         where=where,

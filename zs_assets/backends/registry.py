@@ -58,6 +58,8 @@ def check_ready(spec: SystemSpec, *, folder: Path | None = None) -> str | None:
         return f"Backend '{spec.name}' needs a key: set {spec.key_env}."
     if spec.interface == "recorded":
         path = spec.settings.get("path")
+        if isinstance(path, str) and not Path(path).is_absolute() and folder is None:
+            return None  # where it starts is not known here; the backend says so itself when it opens
         if not isinstance(path, str) or not ((folder or Path()) / path).exists():
             return f"Backend '{spec.name}' reads a recording that is not there: set settings.path (now {path!r})."
     return None
