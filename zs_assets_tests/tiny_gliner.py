@@ -1,0 +1,57 @@
+"""A GLiNER2.5 checkpoint of random weights, small enough to build in a test and real enough for the real library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+_SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
+
+
+def build_tiny_gliner(folder: Path, texts: Iterable[str]) -> Path:
+    """Trains a tokenizer on `texts`, draws seeded weights of the boundary architecture, saves both in `folder`."""
+    import torch
+    from gliner2.configuration import ExtractorConfig
+    from gliner2.models.boundary.engine import BoundaryExtractor
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from transformers import DebertaV2Config, PreTrainedTokenizerFast
+
+    bpe = Tokenizer(models.BPE(unk_token="[UNK]"))
+    bpe.pre_tokenizer = pre_tokenizers.Metaspace()
+    bpe.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=600, special_tokens=_SPECIAL, show_progress=False))
+    bpe.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[(name, bpe.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=bpe,
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        unk_token="[UNK]",
+        mask_token="[MASK]",
+    )
+    encoder_config = DebertaV2Config(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        relative_attention=True,
+        position_buckets=32,
+        max_position_embeddings=64,
+        pos_att_type=["p2c", "c2p"],
+        position_biased_input=False,
+        norm_rel_ebd="layer_norm",
+        share_att_key=True,
+        type_vocab_size=0,
+        initializer_range=0.5,  # at 0.02 all logits come out equal
+    )
+    config = ExtractorConfig(
+        model_name="tiny",
+        architecture="boundary",
+        boundary_head={"boundary_dim": 16, "pair_dim": 16, "record_dim": 16, "candidate_pool": "shared"},
+    )
+    torch.manual_seed(20260917)
+    model = BoundaryExtractor(config, encoder_config=encoder_config, tokenizer=tokenizer)
+    model.save_pretrained(str(folder))
+    return folder
