@@ -1,0 +1,7 @@
+"""Collection asks every planned question once and loses nothing: journal, limits, budget, retries, compaction."""
+
+from zs_assets.collection.collector import Collected, Progress, collect
+from zs_assets.collection.journal import JournalHeader, journalled_replies
+from zs_assets.collection.pricing import Estimate, estimate
+
+__all__ = ["Collected", "Estimate", "JournalHeader", "Progress", "collect", "estimate", "journalled_replies"]

@@ -1,0 +1,317 @@
+"""Asks every planned presentation once and loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pyarrow as pa
+
+from zs_assets.backends.base import Backend, CallFault, RawReply, Remedy
+from zs_assets.collection.compaction import compact, not_applicable
+from zs_assets.collection.journal import Journal, JournalHeader
+from zs_assets.collection.limiter import EvenlySpaced
+from zs_assets.collection.pricing import call_cost, call_tokens, question_tokens, reading_cost
+from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped
+from zs_assets.protocol.names import Outcome
+from zs_assets.protocol.question import Presentation
+
+FIRST_BACKOFF_S = 0.5
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a partition is. `cost_usd` is None once any cost is unknown."""
+
+    done: int
+    total: int
+    failures: int
+    cost_usd: float | None
+    tokens: int
+    rate_per_s: float
+    resumed: int
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A complete partition.
+
+    `in_flight_at_stop` counts calls that an earlier, killed run had begun and that may have been billed twice.
+    """
+
+    predictions: pa.Table
+    attempts: pa.Table
+    resumed: int
+    in_flight_at_stop: int
+    torn_line: bool
+    identity: dict[str, str] = field(default_factory=dict)
+
+
+def collect(
+    backend: Backend,
+    presentations: Sequence[Presentation],
+    journal_path: Path,
+    header: JournalHeader,
+    *,
+    attempt_budget: int,
+    max_usd: float | None = None,
+    retry_errors: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+    progress_every_s: float = 0.5,
+) -> Collected:
+    """Every planned presentation's reply as tables; what the journal holds is not asked again.
+
+    Raises CollectionStopped (401, JSON 403, budget), JournalError and BackendUnavailable, each with its reason in one
+    sentence; the journal then holds everything that was received, and no table exists.
+    """
+    spec = backend.spec
+    if spec.option_cap is not None and len(backend.question) > spec.option_cap:
+        predictions, attempts = not_applicable(backend, presentations, header.prompt_hash)
+        return Collected(predictions, attempts, 0, 0, False)
+    if max_usd is not None and not spec.is_free and spec.price is None:
+        raise BackendUnavailable(
+            f"Backend '{spec.name}' has no known price, so a budget of {max_usd:g} USD cannot be kept: add its "
+            "price to its systems entry, or run without max_usd."
+        )
+    run = _Collection(backend, presentations, attempt_budget, max_usd, retry_errors, on_progress, progress_every_s)
+    with Journal(journal_path, header, run.on_synced) as journal:
+        past = journal.past
+        resumed, in_flight = len(past.replied), len(past.open_calls)
+        asyncio.run(run.complete(journal))
+        journal.sync()
+    run.report()
+    predictions, attempts = compact(journal_path, backend, presentations, header.prompt_hash)
+    return Collected(predictions, attempts, resumed, in_flight, past.torn_line, past.identity)
+
+
+class _Collection:
+    """One run over the presentations that the journal does not hold yet."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        presentations: Sequence[Presentation],
+        attempt_budget: int,
+        max_usd: float | None,
+        retry_errors: bool,
+        on_progress: Callable[[Progress], None] | None,
+        progress_every_s: float,
+    ):
+        self._backend = backend
+        self._spec = backend.spec
+        self._presentations = presentations
+        self._budget = attempt_budget
+        self._max_usd = max_usd
+        self._retry_errors = retry_errors
+        self._on_progress = on_progress or (lambda progress: None)
+        self._every_s = progress_every_s
+        self._question_tokens = question_tokens(backend.question)
+        self._limiter = EvenlySpaced(self._spec.limits)
+        self._stopped: Exception | None = None
+        self._stop = asyncio.Event()
+        self._in_flight = 0
+        self._reserved_usd = 0.0
+        self._spent_usd = 0.0
+        self._unknown_cost = False
+        self._tokens = 0
+        self._synced = 0  # replies of this run that are on the disk
+        self._failures = 0
+        self._given_up = 0
+        self._resumed = 0
+        self._started = time.monotonic()
+
+    def on_synced(self, replies: int) -> None:
+        self._synced = replies
+
+    async def complete(self, journal: Journal) -> None:
+        """Asks what is missing; raises the reason if collection must stop."""
+        self._journal = journal
+        past = journal.past
+        self._spent_usd = past.cost_usd
+        todo = [p for p in self._presentations if self._is_open(p.id)]
+        self._resumed = len(self._presentations) - len(todo)
+        self._started = time.monotonic()
+        if not todo:
+            return
+        workers = 1 if self._spec.is_free else min(self._spec.limits.concurrency, len(todo))
+        async with self._backend:
+            journal.identity(self._backend.identity())
+            queue = iter(todo)
+            reporter = asyncio.create_task(self._report_regularly())
+            try:
+                results = await asyncio.gather(*(self._work(queue) for _ in range(workers)), return_exceptions=True)
+            finally:
+                reporter.cancel()
+        for result in results:
+            if isinstance(result, BaseException):
+                self._stopped = self._stopped or result  # type: ignore[assignment]
+        if self._stopped is not None:
+            journal.sync()
+            raise self._stopped
+
+    def _is_open(self, name: str) -> bool:
+        past = self._journal.past
+        if name in past.replied:
+            return False
+        if self._retry_errors:
+            return True
+        return name not in past.gave_up and self._spent(name) < self._budget
+
+    def _spent(self, name: str) -> int:
+        """Attempts that count: not those in flight at a kill (no known end), nor those a wrong key ended."""
+        past = self._journal.past
+        begun = past.attempts.get(name, 0)
+        return begun - sum((name, number) in past.open_calls | past.refused for number in range(1, begun + 1))
+
+    async def _work(self, queue: Iterator[Presentation]) -> None:
+        for presentation in queue:
+            if self._stopped is not None:
+                return
+            try:
+                await self._ask(presentation)
+            except Exception as error:
+                self._halt(error)
+                raise
+
+    def _halt(self, error: Exception) -> None:
+        """Calls in flight still finish: their replies are paid for. None begins."""
+        self._stopped = self._stopped or error
+        self._stop.set()
+
+    async def _ask(self, presentation: Presentation) -> None:
+        name = presentation.id
+        number = self._journal.past.attempts.get(name, 0)
+        left = self._budget if self._retry_errors else self._budget - self._spent(name)
+        for turn in range(left):
+            tokens = call_tokens(self._question_tokens, presentation)
+            await self._limiter.turn(tokens)
+            if self._stopped is not None:
+                return
+            number += 1
+            wait = await self._call(presentation, number, tokens, turn, last=turn == left - 1)
+            if wait is None:
+                return
+            if await self._interrupted(wait):
+                return
+
+    async def _interrupted(self, wait_s: float) -> bool:
+        """Sleeps before the next attempt; True when collection stopped meanwhile."""
+        try:
+            await asyncio.wait_for(self._stop.wait(), wait_s)
+        except asyncio.TimeoutError:
+            return False
+        return True
+
+    async def _call(
+        self, presentation: Presentation, number: int, tokens: float, turn: int, last: bool
+    ) -> float | None:
+        """One attempt. Returns the wait before the next one, None when the presentation is done with."""
+        reserved = self._reserve(tokens)
+        self._in_flight += 1
+        self._journal.asked(presentation.id, number, _utc_now(), self._in_flight)
+        started = time.perf_counter()
+        try:
+            reply = await self._backend.ask(presentation)
+            latency_ms = (time.perf_counter() - started) * 1e3
+        except CallFault as fault:
+            return self._faulted(presentation, number, fault, (time.perf_counter() - started) * 1e3, turn, last)
+        finally:
+            self._in_flight -= 1
+            self._reserved_usd -= reserved
+        self._received(presentation, number, reply, latency_ms, tokens)
+        return None
+
+    def _received(
+        self, presentation: Presentation, number: int, reply: RawReply, latency_ms: float, tokens: float
+    ) -> None:
+        reading = self._backend.read(reply, presentation)
+        cost = reading_cost(self._spec, reading)
+        usage = {"in": reading.input_tokens, "out": reading.output_tokens, "usd": cost}
+        self._journal.reply(presentation.id, number, reply, latency_ms, **usage)
+        self._limiter.used(reading.input_tokens, tokens)
+        self._tokens += reading.input_tokens or 0
+        if cost is None:
+            self._unknown_cost = True
+            # A budget must not be outspent by replies that do not say what they cost.
+            cost = call_cost(self._spec, tokens) or 0.0
+        self._spent_usd += cost
+        if reading.outcome is not Outcome.OK:
+            self._failures += 1
+
+    def _faulted(
+        self, presentation: Presentation, number: int, fault: CallFault, latency_ms: float, turn: int, last: bool
+    ) -> float | None:
+        wait = None
+        if fault.remedy is Remedy.RETRY and not last:
+            wait = self._wait_before_retry(fault, turn)
+        self._journal.fault(
+            presentation.id,
+            number,
+            latency_ms,
+            kind=fault.kind,
+            remedy=fault.remedy.value,
+            detail=fault.detail,
+            status=fault.status,
+            wait_ms=None if wait is None else wait * 1e3,
+            request_id=fault.request_id,
+        )
+        if fault.remedy is Remedy.STOP:
+            self._halt(
+                CollectionStopped(
+                    f"Backend '{self._spec.name}' refused the call ({fault}): mend it and run again; what was received "
+                    "is kept."
+                )
+            )
+        elif wait is None:
+            self._given_up += 1
+            self._failures += 1
+        return wait
+
+    def _wait_before_retry(self, fault: CallFault, turn: int) -> float:
+        """What the server asks for, else exponential backoff with jitter; capped either way."""
+        cap = self._spec.limits.max_wait_s
+        if fault.retry_after_s is not None:
+            return min(max(fault.retry_after_s, 0.0), cap)
+        return min(FIRST_BACKOFF_S * 2**turn, cap) * random.uniform(0.75, 1.0)
+
+    def _reserve(self, tokens: float) -> float:
+        """Refuses a call that could pass the budget, counting what the calls in flight may still cost."""
+        if self._max_usd is None:
+            return 0.0
+        expected = call_cost(self._spec, tokens) or 0.0
+        if self._spent_usd + self._reserved_usd + expected > self._max_usd:
+            raise CollectionStopped(
+                f"The budget of {self._max_usd:g} USD for '{self._spec.name}' would be passed by the next call "
+                f"({self._spent_usd:.6f} USD spent): raise max_usd and run again; what was received is kept."
+            )
+        self._reserved_usd += expected
+        return expected
+
+    async def _report_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(self._every_s)
+            self.report()
+
+    def report(self) -> None:
+        new = self._synced + self._given_up
+        elapsed = max(time.monotonic() - self._started, 1e-9)
+        self._on_progress(
+            Progress(
+                done=self._resumed + new,
+                total=len(self._presentations),
+                failures=self._failures,
+                cost_usd=None if self._unknown_cost else self._spent_usd,
+                tokens=self._tokens,
+                rate_per_s=new / elapsed,
+                resumed=self._resumed,
+            )
+        )
+
+
+def _utc_now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
