@@ -28,7 +28,7 @@ def presentation(of: Question, text: str, order: Sequence[int] | None = None) ->
     return Presentation(example(text), tuple(order or range(len(of))), order_index=0, repeat=0)
 
 
-def shipped(name: str, **changes: Any) -> SystemSpec:
+def shipped(name: str, /, **changes: Any) -> SystemSpec:
     return known_systems()[name].model_copy(update=changes)
 
 
