@@ -1,0 +1,120 @@
+"""From an HTTP answer or a broken connection to a CallFault, and keys kept out of whatever is kept.
+
+Pure functions. What is retried: timeout, connection, 408, 429, 5xx (529 among them) and HTML 403 (an edge block). What
+is not: 400, 402, 404, 422. What stops a run: 401 and JSON 403.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+
+import httpx
+
+from zs_assets.backends.base import CallFault, Remedy
+
+SHOWN_DETAIL = 300
+HIDDEN = "[key removed]"
+
+
+def scrub(text: str, secrets: Sequence[str]) -> str:
+    """The text without any of the secrets, as they are and as JSON would escape them."""
+    for secret in secrets:
+        if secret:
+            for form in {secret, json.dumps(secret)[1:-1]}:
+                text = text.replace(form, HIDDEN)
+    return text
+
+
+def response_fault(
+    status: int, headers: Mapping[str, str], body: str, *, request_id: str | None, secrets: Sequence[str]
+) -> CallFault:
+    """The fault of an answer that is no reply. `body` and what is made of it are scrubbed of the secrets."""
+    body = scrub(body, secrets)
+    is_html = _is_html(headers, body)
+    if status == 403:
+        kind, remedy = ("http_403_html", Remedy.RETRY) if is_html else ("http_403", Remedy.STOP)
+    elif status == 401:
+        kind, remedy = "http_401", Remedy.STOP
+    elif status in (408, 429) or status >= 500:
+        kind, remedy = f"http_{status}", Remedy.RETRY
+    else:
+        kind, remedy = f"http_{status}", Remedy.GIVE_UP
+    return CallFault(
+        kind=kind,
+        remedy=remedy,
+        detail="an HTML page instead of JSON" if is_html else detail_of(body),
+        status=status,
+        retry_after_s=retry_after_s(headers),
+        body=body,
+        request_id=request_id,
+    )
+
+
+def transport_fault(error: httpx.HTTPError, secrets: Sequence[str]) -> CallFault:
+    """The fault of a call that got no answer: a timeout or a broken connection."""
+    kind = "timeout" if isinstance(error, httpx.TimeoutException) else "connection"
+    said = scrub(str(error), secrets)
+    name = type(error).__name__
+    return CallFault(kind, Remedy.RETRY, f"{name}: {said}" if said else name)
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds the server asks to wait: retry-after-ms first, then Retry-After as seconds or as an HTTP date."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1e3
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or value is None:
+        return seconds
+    try:
+        at = parsedate_to_datetime(value)
+    except (TypeError, ValueError):
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=timezone.utc)
+    return max(0.0, (at - (now or datetime.now(timezone.utc))).total_seconds())
+
+
+def detail_of(body: str) -> str:
+    """What an error body says, in its four shapes: text, {error_type, message}, {error_type}, a list of problems."""
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        return _short(body)
+    detail = parsed.get("detail", parsed) if isinstance(parsed, dict) else parsed
+    if isinstance(detail, dict):
+        parts = [detail.get("error_type"), detail.get("message")]
+        said = ": ".join(str(part) for part in parts if part)
+        return _short(said or json.dumps(detail))
+    if isinstance(detail, list):
+        return _short("; ".join(_problem(item) for item in detail))
+    return _short(str(detail))
+
+
+def _problem(item: object) -> str:
+    if not isinstance(item, dict):
+        return str(item)
+    location = item.get("loc")
+    where = ".".join(str(part) for part in location) if isinstance(location, list) else ""
+    return f"{where}: {item.get('msg', '')}".strip(": ")
+
+
+def _is_html(headers: Mapping[str, str], body: str) -> bool:
+    start = body.lstrip()[:15].lower()
+    return "html" in headers.get("content-type", "").lower() or start.startswith(("<!doctype html", "<html"))
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value) if value is not None else None
+    except ValueError:
+        return None
+    return number if number is not None and 0 <= number < float("inf") else None
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN_DETAIL else text[: SHOWN_DETAIL - 3] + "..."
