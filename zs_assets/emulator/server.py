@@ -85,6 +85,7 @@ def main() -> None:
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", arguments.port))
+    listener.listen(128)  # before the address is announced, so that no first call is refused
     app = create_app(
         PROFILES[arguments.profile], seed=arguments.seed, key=arguments.key, faults=json.loads(arguments.faults)
     )
