@@ -39,9 +39,9 @@ def answers_of(partition: GatedPartition, system: SystemSpec, scoring: Scoring) 
         valid=valid,
         n_classes=len(question),
         probabilities=_vectors(table, valid, len(question)),
-        confidence=_reported_confidence(table, valid) if scoring.confidence == "reported" else None,
+        confidence=_floats(table, "confidence", valid) if scoring.confidence == "reported" else None,
         decimals=system.decimals,
-        latency_ms=np.asarray(table["latency_ms"].fill_null(0.0).to_pylist(), dtype=float),
+        latency_ms=_floats(table, "latency_ms", valid),
         renormalise=scoring.renormalise,
     )
 
@@ -58,8 +58,9 @@ def _vectors(table: pa.Table, valid: np.ndarray, n_options: int) -> np.ndarray |
     return vectors
 
 
-def _reported_confidence(table: pa.Table, valid: np.ndarray) -> np.ndarray | None:
-    values = table["confidence"].to_pylist()
+def _floats(table: pa.Table, column: str, valid: np.ndarray) -> np.ndarray | None:
+    """(n,) with NaN on rows without a value; None where a valid row has none, as in a run recorded without it."""
+    values = table[column].to_pylist()
     if any(value is None for value, ok in zip(values, valid, strict=True) if ok):
         return None
     return np.asarray([np.nan if value is None else value for value in values], dtype=float)

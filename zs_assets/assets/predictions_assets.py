@@ -150,6 +150,7 @@ def _collect(
 ) -> Collected:
     spec = graph.systems[backend]
     system = build_backend(spec, planned.question, folder=graph.folder)
+    system.sum_tolerance = graph.spec.gates.sum_tolerance
     budgets = [usd for usd in (graph.spec.max_usd, config.max_usd) if usd is not None]
     header = JournalHeader(
         study=graph.name,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from zs_assets.backends.systems import SystemSpec
+from zs_assets.backends.vectors import SUM_TOLERANCE
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Presentation, Question
 
@@ -39,6 +40,8 @@ class Reading:
     input_tokens: int | None = None
     output_tokens: int | None = None
     truncated: bool | None = None
+    latency_ms: float | None = None  # only where the reply itself records it: a replayed run
+    run_date: str | None = None  # likewise
     problem: str | None = None
 
 
@@ -68,6 +71,12 @@ class CallFault(Exception):
 
 class Backend(ABC):
     """A system under test, bound to one question (one dataset). Use as an async context manager."""
+
+    sum_tolerance: float = SUM_TOLERANCE
+    """|sum of a vector - 1| that reading accepts: the study's, set by whoever builds the backend for a study."""
+
+    measures_latency = True
+    """False for a replay: the time it takes to read a recording is not the system's latency."""
 
     def __init__(self, spec: SystemSpec, question: Question):
         self.spec = spec

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from zs_assets.backends.base import Backend, CallFault, RawReply, Reading, Remedy
 from zs_assets.backends.systems import SystemSpec
-from zs_assets.backends.vectors import SUM_TOLERANCE, read_vector
+from zs_assets.backends.vectors import read_vector
 from zs_assets.protocol.errors import BackendUnavailable, StudyError, ZsAssetsError
 from zs_assets.protocol.hashing import sha256_text
 from zs_assets.protocol.names import Outcome
@@ -66,7 +66,6 @@ class LocalBackend(Backend):
     def __init__(self, spec: SystemSpec, question: Question):
         super().__init__(spec, question)
         self.settings: Any = read_settings(spec, self.settings_model)
-        self.sum_tolerance = SUM_TOLERANCE
         self._worker: ThreadPoolExecutor | None = None
 
     def load(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from zs_assets.backends.base import Backend, CallFault, RawReply, Reading, Remedy
 from zs_assets.backends.local import Settings, read_settings, sha256_file
 from zs_assets.backends.systems import SystemSpec
-from zs_assets.backends.vectors import SUM_TOLERANCE, read_vector
+from zs_assets.backends.vectors import read_vector
 from zs_assets.protocol.errors import BackendUnavailable
 from zs_assets.protocol.hashing import prompt_hash, sha256_text
 from zs_assets.protocol.names import Outcome
@@ -79,12 +79,13 @@ class Recording:
 
 
 class RecordedBackend(Backend):
-    """Answers from a file. Latency measured while reading it means nothing; the recorded one is in the body."""
+    """Answers from a file. Latency measured while reading it means nothing: the recorded one is read instead."""
+
+    measures_latency = False
 
     def __init__(self, spec: SystemSpec, question: Question, *, folder: Path | None = None):
         super().__init__(spec, question)
         self.settings = read_settings(spec, RecordedSettings)
-        self.sum_tolerance = SUM_TOLERANCE
         self._native = self.settings.format == "native"
         self._path = (folder or Path()) / self.settings.path
         self._manifest = (folder or Path()) / self.settings.manifest if self.settings.manifest else None
@@ -158,7 +159,9 @@ class RecordedBackend(Backend):
             _count(row.get("input_tokens")),
             _count(row.get("output_tokens")),
             row["truncated"] if isinstance(row.get("truncated"), bool) else None,
-            problem,
+            latency_ms=_number(row.get("latency_ms")),
+            run_date=_text(row.get("run_date")),
+            problem=problem,
         )
 
     def _read_jev_benchmarks(self, row: dict[str, Any]) -> Reading:
@@ -169,11 +172,13 @@ class RecordedBackend(Backend):
         probabilities, problem = self._vector(ids, row.get("probabilities"))
         if row.get("error") is not None:  # their validation found the reply broken: billed, kept, never a success
             probabilities, problem = None, _text(row["error"]) or "recorded as an error"
+        seconds = _number(row.get("latency_seconds"))
         return Reading(
             Outcome.OK if problem is None else Outcome.INVALID,
             probabilities,
             model=_text(row.get("model_resolved")),
             input_tokens=_count(row.get("input_tokens")),
+            latency_ms=None if seconds is None else seconds * 1e3,
             problem=problem,
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 from zs_assets.backends.base import CallFault, RawReply, Reading
 from zs_assets.backends.hosted import HostedBackend
 from zs_assets.backends.systems import SystemSpec
-from zs_assets.backends.vectors import SUM_TOLERANCE, read_vector
+from zs_assets.backends.vectors import read_vector
 from zs_assets.protocol.errors import BackendUnavailable
 from zs_assets.protocol.hashing import sha256_text
 from zs_assets.protocol.names import Outcome
@@ -66,7 +66,7 @@ class SystemOneBackend(HostedBackend):
         if not isinstance(answer, dict):
             return Reading(Outcome.INVALID, problem=f"the reply has no answer to '{QUESTION_ID}'", **known)
         known |= {"choice": _text(answer.get("choice")), "confidence": _fraction(answer.get("confidence"))}
-        vector, problem = read_vector(answer.get("probabilities"), self.question, SUM_TOLERANCE)  # type: ignore[arg-type]
+        vector, problem = read_vector(answer.get("probabilities"), self.question, self.sum_tolerance)  # type: ignore[arg-type]
         if problem is None and known["choice"] not in self.question.index_of:
             problem = f"choice {ascii(answer.get('choice'))[:60]} is not among the options"
         if problem is None and known["model"] is None:

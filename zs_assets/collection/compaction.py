@@ -112,9 +112,9 @@ def _prediction_rows(
                 request_id=line["r"],
                 attempts=calls,
                 cost_usd=reading_cost(backend.spec, reading),
-                latency_ms=line["ms"],
+                latency_ms=line["ms"] if backend.measures_latency else reading.latency_ms,
                 in_flight=asked["f"],
-                run_date=asked["t"],
+                run_date=reading.run_date or asked["t"],
                 raw=line["body"],
             )
 
