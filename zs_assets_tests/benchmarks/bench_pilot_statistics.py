@@ -51,9 +51,7 @@ def main() -> None:
     datasets = {name: _pair(k, seed) for seed, (name, k) in enumerate(LABELS.items())}
     ids = [f"demo:{i}" for i in range(ROWS)]
     rows = {name: [_rows(answers, ids) for answers in pair] for name, pair in datasets.items()}
-    _vectorised(
-        datasets, ids, resamples=10
-    )  # first calls of numpy and BLAS are not what is measured
+    _vectorised(datasets, ids, resamples=10)  # first calls of numpy and BLAS are not what is measured
 
     fast_runs = [_timed(lambda: _vectorised(datasets, ids, RESAMPLES)) for _ in range(5)]
     fast, differences = sorted(fast_runs, key=lambda run: run[0])[len(fast_runs) // 2]
@@ -100,8 +98,7 @@ def _loop(a: Sequence[Row], b: Sequence[Row]) -> dict[Metric, np.ndarray]:
     )
     right = [of_b[row.example_id] for row in left]
     strata = [
-        np.array([i for i, row in enumerate(left) if row.gold == label])
-        for label in sorted({row.gold for row in left})
+        np.array([i for i, row in enumerate(left) if row.gold == label]) for label in sorted({row.gold for row in left})
     ]
     rng = np.random.default_rng(SEED)
     differences: dict[Metric, list[float]] = {}
@@ -154,9 +151,7 @@ def _pair(n_classes: int, seed: int) -> tuple[Answers, Answers]:
     )
 
 
-def _answers(
-    gold: np.ndarray, n_classes: int, rng: np.random.Generator, *, decimals: int | None
-) -> Answers:
+def _answers(gold: np.ndarray, n_classes: int, rng: np.random.Generator, *, decimals: int | None) -> Answers:
     logits = 2 * rng.normal(size=(len(gold), n_classes)) + 5.0 * np.eye(n_classes)[gold]
     vectors = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     if decimals is not None:

@@ -64,9 +64,7 @@ def test_a_plain_float_beside_an_edge_keeps_its_side(k: int) -> None:
 def test_a_renormalised_level_is_the_fraction_of_hundredths() -> None:
     vectors = np.array([[0.69, 0.30], [0.33, 0.66], [0.70, 0.31]])
     confidence = top_probability(vectors, renormalised=True, decimals=2)
-    fractions = list(
-        zip(confidence.numerator.tolist(), confidence.denominator.tolist(), strict=True)
-    )
+    fractions = list(zip(confidence.numerator.tolist(), confidence.denominator.tolist(), strict=True))
     assert fractions == [(69, 99), (66, 99), (70, 101)]
     assert confidence.levels.tolist() == [69 / 99, 66 / 99, 70 / 101]
     # 70 hundredths alone would be bin 7; 70/101 = .693 is bin 6.
@@ -116,9 +114,7 @@ def test_the_noise_floor_is_zero_when_nothing_is_random() -> None:
 
 
 @given(
-    st.lists(
-        st.tuples(st.integers(0, 100), st.integers(0, 20), st.booleans()), min_size=1, max_size=40
-    ),
+    st.lists(st.tuples(st.integers(0, 100), st.integers(0, 20), st.booleans()), min_size=1, max_size=40),
     st.randoms(use_true_random=False),
 )
 def test_ece_is_a_share_and_forgets_the_order_of_rows(rows, random) -> None:

@@ -122,12 +122,8 @@ def test_a_difference_is_supported_when_its_interval_excludes_zero() -> None:
     gold = np.arange(100) % 4
     right_half = np.where(np.arange(100) < 50, gold, (gold + 1) % 4)
     for scheme in Scheme:
-        better, _ = compare(
-            labelled(gold, gold, 4), labelled(gold, right_half, 4), scheme
-        ).intervals()
-        worse, _ = compare(
-            labelled(gold, right_half, 4), labelled(gold, gold, 4), scheme
-        ).intervals()
+        better, _ = compare(labelled(gold, gold, 4), labelled(gold, right_half, 4), scheme).intervals()
+        worse, _ = compare(labelled(gold, right_half, 4), labelled(gold, gold, 4), scheme).intervals()
         assert better.low > 0 > worse.high
         assert better.supported
         assert worse.supported
@@ -208,15 +204,11 @@ def test_independent_streams_give_the_mean_the_variance_of_a_mean() -> None:
     datasets = three_datasets(Scheme.PLAIN, lambda k: dataset_stream(SEED, str(k)))
     resampled = [d.resampled[Metric.BRIER] for d in datasets]
     independent = np.sqrt(sum(np.var(r) for r in resampled)) / 3
-    assert mean_difference(datasets).resampled[Metric.BRIER].std() == pytest.approx(
-        independent, rel=0.1
-    )
+    assert mean_difference(datasets).resampled[Metric.BRIER].std() == pytest.approx(independent, rel=0.1)
 
 
 def test_a_mean_over_the_restarted_stream_is_marked_weak() -> None:
-    mean = mean_difference(
-        three_datasets(Scheme.TARGET_STRATIFIED, lambda _: published_stream(SEED))
-    )
+    mean = mean_difference(three_datasets(Scheme.TARGET_STRATIFIED, lambda _: published_stream(SEED)))
     assert all("not independent" in reason for reason in mean.weak.values())
     assert set(mean.weak) == set(PAIRED_METRICS)
 
@@ -229,12 +221,8 @@ def test_a_dataset_without_a_value_is_left_out_of_the_mean() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 8), st.integers(8, 30), st.integers(0, 1000), st.sampled_from(list(Scheme)))
-def test_swapping_the_systems_mirrors_every_interval(
-    k: int, n: int, seed: int, scheme: Scheme
-) -> None:
+def test_swapping_the_systems_mirrors_every_interval(k: int, n: int, seed: int, scheme: Scheme) -> None:
     a, b = random_answers(n, k, seed), random_answers(n, k, seed + 1, decimals=2)
-    for one, other in zip(
-        compare(a, b, scheme, 40).intervals(), compare(b, a, scheme, 40).intervals(), strict=True
-    ):
+    for one, other in zip(compare(a, b, scheme, 40).intervals(), compare(b, a, scheme, 40).intervals(), strict=True):
         mirrored = (-other.point, -other.high, -other.low)
         assert (one.point, one.low, one.high) == pytest.approx(mirrored, abs=1e-12)

@@ -22,9 +22,7 @@ from zs_assets_tests.stats.rows import random_answers, vectored
 
 # The known vector B1: five rows on the 0.01 grid, one of them sums to 0.99.
 GOLD = np.array([0, 1, 2, 0, 1])
-VECTORS = np.array(
-    [[1, 0, 0], [0.5, 0.5, 0], [1, 0, 0], [0.34, 0.33, 0.32], [0, 0.21, 0.79]], dtype=np.float64
-)
+VECTORS = np.array([[1, 0, 0], [0.5, 0.5, 0], [1, 0, 0], [0.34, 0.33, 0.32], [0, 0.21, 0.79]], dtype=np.float64)
 BUDGET = Fraction(1, 20)
 
 
@@ -77,15 +75,9 @@ def test_uniform_control(k: int, brier: float, nll: float) -> None:
     assert scores.threshold is None
 
 
-@pytest.mark.parametrize(
-    ("k", "count_of_first", "accuracy"), [(4, 25, 0.25), (6, 17, 0.17), (72, 2, 0.02)]
-)
-def test_uniform_control_predicts_the_first_label(
-    k: int, count_of_first: int, accuracy: float
-) -> None:
-    gold = np.concatenate(
-        [np.zeros(count_of_first, int), 1 + np.arange(100 - count_of_first) % (k - 1)]
-    )
+@pytest.mark.parametrize(("k", "count_of_first", "accuracy"), [(4, 25, 0.25), (6, 17, 0.17), (72, 2, 0.02)])
+def test_uniform_control_predicts_the_first_label(k: int, count_of_first: int, accuracy: float) -> None:
+    gold = np.concatenate([np.zeros(count_of_first, int), 1 + np.arange(100 - count_of_first) % (k - 1)])
     assert evaluate(vectored(gold, np.full((100, k), 1 / k)), budget=BUDGET).accuracy == accuracy
 
 

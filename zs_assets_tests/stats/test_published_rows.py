@@ -22,9 +22,7 @@ from zs_assets.stats import (
 from zs_assets.stats.resampled_metrics import MacroAverage, resampled_metrics
 
 DATA = os.environ.get("ZS_TEST_DATA")
-pytestmark = pytest.mark.skipif(
-    not DATA, reason="ZS_TEST_DATA does not name the folder of published rows"
-)
+pytestmark = pytest.mark.skipif(not DATA, reason="ZS_TEST_DATA does not name the folder of published rows")
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +33,7 @@ def rows() -> list[dict]:
 
 @pytest.fixture(scope="module")
 def answers(rows: list[dict]) -> Answers:
-    labels = sorted(
-        json.loads((Path(DATA) / "automation" / "banking77.labels.json").read_text())["labels"]
-    )
+    labels = sorted(json.loads((Path(DATA) / "automation" / "banking77.labels.json").read_text())["labels"])
     return as_answers(rows, labels, renormalise=False)
 
 
@@ -111,9 +107,7 @@ def test_published_percentile_intervals_from_the_published_seed(answers: Answers
     assert ece == pytest.approx([0.1015, 0.1636], abs=5e-5)
 
 
-def test_renormalising_changes_the_confidence_to_fractions(
-    rows: list[dict], answers: Answers
-) -> None:
+def test_renormalising_changes_the_confidence_to_fractions(rows: list[dict], answers: Answers) -> None:
     labels = sorted({label for row in rows for label in [row["gold"], row["pred"], *row["p"]]})
     renormalised = as_answers(rows, labels, renormalise=True)
     denominators = np.unique(renormalised.scored_confidence.denominator, return_counts=True)

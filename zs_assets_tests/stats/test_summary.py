@@ -20,9 +20,7 @@ def rows_with_counts(groups: list[tuple[float, int, int]]) -> Answers:
     """Two-label answers: for every (confidence, right, wrong) that many rows on the 0.01 grid."""
     confidence = np.concatenate([np.full(right + wrong, c) for c, right, wrong in groups])
     gold = np.concatenate([np.repeat([0, 1], [right, wrong]) for _, right, wrong in groups])
-    return vectored(
-        gold, np.column_stack([confidence, 1 - confidence]), decimals=2, renormalise=True
-    )
+    return vectored(gold, np.column_stack([confidence, 1 - confidence]), decimals=2, renormalise=True)
 
 
 def test_91_of_100_and_83_accepted_with_4_errors_print_the_published_floats() -> None:
@@ -53,9 +51,7 @@ def test_zero_rate_16_of_100_and_no_threshold_within_the_budget() -> None:
 )
 def test_the_other_published_coverages(accepted: int, errors: int, risk: float) -> None:
     rest = 100 - accepted
-    scores = evaluate(
-        rows_with_counts([(0.9, accepted - errors, errors), (0.6, 0, rest)]), budget=BUDGET
-    )
+    scores = evaluate(rows_with_counts([(0.9, accepted - errors, errors), (0.6, 0, rest)]), budget=BUDGET)
     assert (scores.coverage, scores.risk) == (accepted / 100, risk)
 
 
@@ -159,9 +155,7 @@ def test_wrong_arrays_are_refused_at_the_door(change: dict, sentence: str) -> No
     st.sampled_from([None, 2]),
     st.randoms(use_true_random=False),
 )
-def test_scores_do_not_depend_on_the_order_of_rows(
-    k: int, n: int, decimals: int | None, random
-) -> None:
+def test_scores_do_not_depend_on_the_order_of_rows(k: int, n: int, decimals: int | None, random) -> None:
     answers = random_answers(n, k, seed=n, decimals=decimals, fail_rate=0.2)
     order = list(range(n))
     random.shuffle(order)

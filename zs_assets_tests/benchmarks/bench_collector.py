@@ -1,0 +1,97 @@
+"""Collector (journal on) against the best bare client: `python -m zs_assets_tests.benchmarks.bench_collector`.
+
+Both use httpx with several clients of eight connections against precomputed replies served by another process; the
+bare client sends prepared bytes and parses the JSON, and keeps nothing. Rounds alternate; the ratio is of medians.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+
+from zs_assets.backends.hosted import CONNECTIONS_PER_CLIENT
+from zs_assets.backends.systemone import SystemOneBackend
+from zs_assets.collection import collector
+from zs_assets.collection.journal import Journal
+from zs_assets_tests.collection.jev_run import KEY, QUESTION, header, jev, presentations
+
+CALLS = 4_000
+ROUNDS = 5
+TARGET = 0.8
+
+
+def bare_rate(url: str, concurrency: int) -> float:
+    """Calls per second of the bare client."""
+    backend = SystemOneBackend(jev(), QUESTION)
+    bodies = [backend.request_body(presentation) for presentation in presentations(CALLS)]
+
+    async def run() -> float:
+        headers = {"content-type": "application/json", "authorization": f"Bearer {KEY}"}
+        limits = httpx.Limits(max_connections=CONNECTIONS_PER_CLIENT, max_keepalive_connections=CONNECTIONS_PER_CLIENT)
+        clients = [
+            httpx.AsyncClient(headers=headers, limits=limits) for _ in range(-(-concurrency // CONNECTIONS_PER_CLIENT))
+        ]
+        target = httpx.URL(url + "/v1/systemone")
+        queue = iter(bodies)
+
+        async def work(client: httpx.AsyncClient) -> None:
+            for body in queue:
+                response = await client.post(target, content=body)
+                json.loads(response.content)
+
+        started = time.perf_counter()
+        await asyncio.gather(*(work(clients[number % len(clients)]) for number in range(concurrency)))
+        elapsed = time.perf_counter() - started
+        for client in clients:
+            await client.aclose()
+        return CALLS / elapsed
+
+    return asyncio.run(run())
+
+
+def collector_rate(url: str, concurrency: int) -> float:
+    """Calls per second of the collector with its journal, until everything is on the disk."""
+    os.environ["TYPESAFE_BASE_URL"], os.environ["TYPESAFE_API_KEY"] = url, KEY
+    backend = SystemOneBackend(jev(concurrency=concurrency), QUESTION)
+    planned = presentations(CALLS)
+    with tempfile.TemporaryDirectory() as folder:
+        run = collector._Collection(backend, planned, 4, None, False, None, 1.0)
+        with Journal(Path(folder) / "journal.jsonl", header(), run.on_synced) as journal:
+            started = time.perf_counter()
+            asyncio.run(run.complete(journal))
+            journal.sync()
+            return CALLS / (time.perf_counter() - started)
+
+
+def main() -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "zs_assets_tests.benchmarks.precomputed_server"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+        for concurrency in (8, 32):
+            rates: dict[str, list[float]] = {"bare": [], "collector": []}
+            for _ in range(ROUNDS):
+                rates["bare"].append(bare_rate(url, concurrency))
+                rates["collector"].append(collector_rate(url, concurrency))
+            bare, ours = (statistics.median(rates[name]) for name in ("bare", "collector"))
+            print(
+                f"concurrency {concurrency}: bare client {bare:.0f}/s, collector with journal {ours:.0f}/s, "
+                f"ratio {ours / bare:.2f} (target {TARGET})"
+            )
+    finally:
+        server.kill()
+
+
+if __name__ == "__main__":
+    main()
