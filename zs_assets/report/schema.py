@@ -1,0 +1,249 @@
+"""report.json, documented: pydantic models that every report is checked against before it is written.
+
+`schema_markdown()` prints the table of fields; `Report.model_json_schema()` is the same for machines. Rows of
+`metrics`, `paired_differences`, `dataset_means` and `rankings` have the columns of the Arrow schemas of those names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
+
+from zs_assets.storage import schemas
+
+SCHEMA_VERSION = 1
+
+Row = dict[str, Any]
+VerdictStatus = Literal["supported", "not_supported", "not_publishable"]
+
+
+class _Part(BaseModel):
+    """Closed to fields it does not know, and to NaN and infinities, which are no JSON."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class StudyPart(_Part):
+    """The study as it was asked."""
+
+    name: str = Field(description="the study's name")
+    title: str = Field(description="the study's title, or its name")
+    question: str = Field(description="the question every system was asked")
+    description: str = Field(description="what the study is about")
+    datasets: list[str] = Field(description="dataset partitions, in the study's order")
+    backends: list[str] = Field(description="backend partitions, in the study's order")
+    pairs: list[list[str]] = Field(description="[a, b]: differences are a minus b")
+    resamples: int | None = Field(description="bootstrap resamples; null without paired analysis")
+    seed: int | None = Field(description="seed of the bootstrap; null without paired analysis")
+    scoring: dict[str, Any] = Field(description="renormalise, prediction, confidence, error_budget")
+    plan: dict[str, Any] = Field(description="option orders and repeats")
+    limitations: list[str] = Field(description="what the study cannot show")
+
+
+class OtherInterval(_Part):
+    """The same difference by the plain bootstrap."""
+
+    difference: float = Field(description="a minus b")
+    ci95_low: float = Field(description="2.5 % quantile")
+    ci95_high: float = Field(description="97.5 % quantile")
+    supported: bool = Field(description="the interval excludes zero")
+    weak: str | None = Field(description="why the interval should not be leaned on")
+
+
+class VerdictPart(_Part):
+    """One pair and one question. Figures are null where the status is not_publishable."""
+
+    backend_a: str = Field(description="minuend")
+    backend_b: str = Field(description="subtrahend")
+    metric: str = Field(description="macro_f1, accuracy, brier or nll: equal-weight mean over datasets")
+    status: VerdictStatus = Field(description="by the protocol's scheme, target_stratified")
+    sentence: str = Field(description="the verdict in words, complete in itself")
+    caveats: str = Field(description="the end of the sentence: our interval beside the protocol's, what is weak")
+    better: str | None = Field(description="the backend a supported difference favours")
+    difference: float | None = Field(description="a minus b")
+    ci95_low: float | None = Field(description="2.5 % quantile, target_stratified")
+    ci95_high: float | None = Field(description="97.5 % quantile, target_stratified")
+    n: int | None = Field(description="items valid for both, over all datasets of the mean")
+    datasets: list[str] = Field(description="datasets in the mean")
+    weak: str | None = Field(description="why the protocol's interval should not be leaned on")
+    plain: OtherInterval | None = Field(description="our interval beside the protocol's")
+    schemes_agree: bool | None = Field(description="both schemes lead to the same status and better backend")
+    reasons: list[str] = Field(description="why it is not publishable; empty otherwise")
+
+
+class RemarkPart(_Part):
+    """A sentence that is no verdict of a pair."""
+
+    kind: Literal["ranking", "control", "left_out"] = Field(description="what it is about")
+    sentence: str = Field(description="the remark in words")
+
+
+class DatasetPart(_Part):
+    """One dataset: its source, its size at every step, its hashes."""
+
+    name: str = Field(description="dataset partition")
+    task: str = Field(description="kind of task")
+    source_examples: int = Field(description="examples of the source, excluded ones included")
+    excluded: dict[str, int] = Field(description="reason -> examples no study could use")
+    sampled: int = Field(description="examples in the manifest")
+    labels: int = Field(description="declared options")
+    source_pin: str = Field(description="revision or hash of the source")
+    protocol_hash: str = Field(description="sha256 of what was fixed before inference")
+    prompt_hash: str = Field(description="sha256 of instructions and criteria")
+    private: bool = Field(description="true: no texts and no per-example rows are published")
+
+
+class SystemPart(_Part):
+    """One system under test."""
+
+    name: str = Field(description="backend partition")
+    title: str = Field(description="the system's name for people")
+    deployment: Literal["hosted", "local"] = Field(description="latencies of the two are different modes")
+    control: bool = Field(description="true: the uniform control")
+    model: str | None = Field(description="model requested")
+    revision: str | None = Field(description="pinned revision")
+    decimals: int | None = Field(description="decimals its probabilities are rounded to")
+    pin: str = Field(description="how the record pins it")
+    verified: str = Field(description="by what its codec was verified")
+    terms: str = Field(description="what to check before publishing")
+    identity: dict[str, list[str]] = Field(description="recorded facts (hardware, versions): distinct values")
+
+
+class BackendMean(_Part):
+    """Equal-weight mean of one system's figures over the datasets that have them."""
+
+    backend: str = Field(description="backend partition")
+    metric: str = Field(description="metric averaged")
+    value: float | None = Field(description="the mean; null without any dataset")
+    datasets: int = Field(description="datasets it covers")
+
+
+class ReliabilityCurve(_Part):
+    """Ten equal bins of the top-label confidence; empty bins have null means."""
+
+    dataset: str = Field(description="dataset partition")
+    backend: str = Field(description="backend partition")
+    lower: list[float] = Field(description="lower edges")
+    upper: list[float] = Field(description="upper edges")
+    count: list[int] = Field(description="valid rows in each bin")
+    mean_confidence: list[float | None] = Field(description="mean confidence of the rows")
+    accuracy: list[float | None] = Field(description="share of them predicted right")
+
+
+class RiskCoverageCurve(_Part):
+    """Risk against coverage, from the highest confidence level down."""
+
+    dataset: str = Field(description="dataset partition")
+    backend: str = Field(description="backend partition")
+    level: list[float] = Field(description="confidence level accepted down to")
+    coverage: list[float] = Field(description="accepted over planned")
+    risk: list[float] = Field(description="errors over accepted")
+    thinned: bool = Field(description="true: only some of the levels are kept")
+
+
+class LatencyCurve(_Part):
+    """Empirical distribution of latency over valid rows."""
+
+    dataset: str = Field(description="dataset partition")
+    backend: str = Field(description="backend partition")
+    deployment: Literal["hosted", "local"] = Field(description="mode of deployment")
+    n: int = Field(description="valid rows")
+    milliseconds: list[float] = Field(description="distinct latencies, ascending")
+    share: list[float] = Field(description="share of rows at or below")
+    thinned: bool = Field(description="true: only some of the points are kept")
+
+
+class CurvesPart(_Part):
+    """Points of the charts."""
+
+    reliability: list[ReliabilityCurve] = Field(description="one per partition with a confidence")
+    risk_coverage: list[RiskCoverageCurve] = Field(description="one per partition with a confidence")
+    latency: list[LatencyCurve] = Field(description="one per partition with a latency")
+
+
+class GatePart(_Part):
+    """One gate's answer about one partition."""
+
+    dataset: str = Field(description="dataset partition; empty: all")
+    backend: str = Field(description="backend partition; empty: all")
+    gate: str = Field(description="name of the gate")
+    passed: bool = Field(description="its answer")
+    blocking: bool = Field(description="true: a failure keeps the partition out of every figure")
+    sentence: str = Field(description="what it found")
+
+
+class MissingPart(_Part):
+    """A partition without readable results."""
+
+    dataset: str = Field(description="dataset partition")
+    backend: str = Field(description="backend partition")
+    reason: str = Field(description="why")
+
+
+class Report(_Part):
+    """report.json"""
+
+    schema_version: Literal[1] = Field(description="of this schema")
+    generated_at: str = Field(description="UTC, suffix Z")
+    rehearsal: bool = Field(description="true: hosted systems were local stand-ins; nothing is publishable")
+    study: StudyPart = Field(description="what was asked")
+    verdicts: list[VerdictPart] = Field(description="one per pair and question")
+    remarks: list[RemarkPart] = Field(description="rankings that reverse, the control, what was left out")
+    datasets: list[DatasetPart] = Field(description="one per dataset with a manifest")
+    systems: list[SystemPart] = Field(description="one per backend")
+    metrics: list[Row] = Field(description="columns of METRICS; readable partitions only")
+    backend_means: list[BackendMean] = Field(description="one per backend and metric")
+    paired_differences: list[Row] = Field(description="columns of PAIRED_DIFFERENCES; readable partitions only")
+    dataset_means: list[Row] = Field(description="columns of DATASET_MEANS; readable partitions only")
+    rankings: list[Row] = Field(description="columns of RANKINGS; readable partitions only")
+    curves: CurvesPart = Field(description="points of the charts")
+    gates: list[GatePart] = Field(description="every gate asked")
+    missing: list[MissingPart] = Field(description="partitions without readable results")
+    manifest_sha256: str = Field(description="sha256 of the study's manifest")
+    versions: dict[str, str] = Field(description="package -> version")
+
+
+_ROWS = {
+    "metrics": schemas.METRICS,
+    "paired_differences": schemas.PAIRED_DIFFERENCES,
+    "dataset_means": schemas.DATASET_MEANS,
+    "rankings": schemas.RANKINGS,
+}
+
+
+def schema_rows() -> list[tuple[str, str]]:
+    """(path, meaning) of every field of report.json; `[]` stands for each element of a list."""
+    return list(_model_rows(Report, ""))
+
+
+def schema_markdown() -> str:
+    """The same as a Markdown table."""
+    rows = "".join(f"| `{path}` | {meaning} |\n" for path, meaning in schema_rows())
+    return f"| field | meaning |\n|---|---|\n{rows}"
+
+
+def _model_rows(model: type[BaseModel], prefix: str) -> list[tuple[str, str]]:
+    rows = []
+    for name, field in model.model_fields.items():
+        path = prefix + name
+        rows.append((path, field.description or ""))
+        nested = _nested_model(field.annotation)
+        if nested is not None:
+            is_list = "list" in str(field.annotation)
+            rows += _model_rows(nested, path + ("[]." if is_list else "."))
+        elif not prefix and name in _ROWS:
+            rows += [(f"{path}[].{column.name}", _meaning(column)) for column in _ROWS[name]]
+    return rows
+
+
+def _nested_model(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_nested_model(argument) for argument in get_args(annotation))
+    return next((model for model in found if model is not None), None)
+
+
+def _meaning(column: pa.Field) -> str:
+    return (column.metadata or {}).get(b"description", b"").decode()
