@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from zs_assets.protocol.names import Outcome
-from zs_assets.report.wording import ABSENT, count, figure, interval, metric_word, milliseconds, plural, signed
+from zs_assets.report.wording import ABSENT, count, figure, interval, milliseconds, plural, short_metric_word, signed
 from zs_assets.stats import Scheme
 
 PROTOCOL, OURS, BOTH = "protocol", "ours", "both"
@@ -124,7 +124,7 @@ def means_table(report: dict[str, Any]) -> Table:
         for backend in report["study"]["backends"]
         if any(by_key[backend, metric]["datasets"] for metric in metrics)
     )
-    return Table("Equal-weight means over datasets", ("system", *(metric_word(m) for m in metrics)), rows)
+    return Table("Equal-weight means over datasets", ("system", *(short_metric_word(m) for m in metrics)), rows)
 
 
 def _mean_cell(mean: Row, planned: int) -> str:
@@ -142,7 +142,9 @@ def difference_tables(report: dict[str, Any]) -> list[Table]:
                 where = row.get("dataset") or f"mean of {len(row['datasets'])}"
                 cells.setdefault((where, row["metric"]), {})[row["scheme"]] = row
         if cells:
-            rows = tuple((where, metric_word(metric), *_both(schemes)) for (where, metric), schemes in cells.items())
+            rows = tuple(
+                (where, short_metric_word(metric), *_both(schemes)) for (where, metric), schemes in cells.items()
+            )
             columns = ("dataset", "metric", "n", "difference", "protocol: stratified", "ours: plain", "weak because")
             tables.append(Table(f"{a} minus {b}", columns, rows))
     return tables

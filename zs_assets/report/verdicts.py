@@ -121,6 +121,7 @@ def _not_publishable(a: str, b: str, metric: Metric, reasons: list[str]) -> Row:
         "metric": metric.value,
         "status": "not_publishable",
         "sentence": f"{STATUS_WORDS['not_publishable']}: {METRIC_WORDS[metric]} of {a} against {b}, because {because}.",
+        "caveats": "",
         **dict.fromkeys(("better", "difference", "ci95_low", "ci95_high", "n", "weak", "plain", "schemes_agree")),
         "datasets": [],
         "reasons": reasons,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zs_assets.stats import Metric, Scheme
+from zs_assets.stats import Metric
 
 ABSENT = "n/a"
 
@@ -20,15 +20,17 @@ METRIC_WORDS = {
     Metric.LATENCY_P95: "95th percentile of latency",
 }
 
-SCHEME_WORDS = {
-    Scheme.TARGET_STRATIFIED: "target-stratified bootstrap (the protocol's)",
-    Scheme.PLAIN: "plain bootstrap (ours)",
-}
+SHORT_WORDS = {Metric.NLL: "NLL", Metric.NLL_HALF_STEP: "NLL, floor 0.005", Metric.ECE: "ECE"}
+"""For column heads and table cells."""
 
 
 def metric_word(name: str) -> str:
     """The word of a stored metric name; the name itself where we have none."""
     return next((word for metric, word in METRIC_WORDS.items() if metric.value == name), name)
+
+
+def short_metric_word(name: str) -> str:
+    return next((word for metric, word in SHORT_WORDS.items() if metric.value == name), metric_word(name))
 
 
 def signed(value: float, digits: int = 3) -> str:

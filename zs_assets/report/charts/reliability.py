@@ -32,8 +32,8 @@ def reliability_figure(report: dict[str, Any]) -> Figure:
         title="Reliability",
         caption=f"Valid rows in {ECE_BINS} equal-width bins [k/{ECE_BINS}, (k+1)/{ECE_BINS}), the last one closed, "
         f"edges exact on the system's decimal grid. Confidence: {confidence_note(report)}. A mark stands at the bin's "
-        "mean confidence and its share of right answers, its area grows with the bin's rows, and the line to the diagonal "
-        "is the gap that ECE averages. ECE is biased upwards at small n.",
+        "mean confidence and its share of right answers, its area grows with the bin's rows, and the line to the "
+        "diagonal is the gap that ECE averages. ECE is biased upwards at small n.",
         groups=tuple(groups),
         panel_width=196,
     )
