@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from itertools import cycle
 
 import httpx
 from pydantic import SecretStr
@@ -16,7 +15,7 @@ from zs_assets.backends.systems import SystemSpec
 from zs_assets.protocol.errors import BackendUnavailable
 from zs_assets.protocol.question import Presentation, Question
 
-# One client slows down with many calls on it; several of this many connections keep their rate.
+# One client slows down with many calls on it (a sixth of the rate at 64); several of this many connections keep it.
 CONNECTIONS_PER_CLIENT = 8
 
 
@@ -29,8 +28,10 @@ class HostedBackend(Backend):
     def __init__(self, spec: SystemSpec, question: Question):
         super().__init__(spec, question)
         self.base_url = base_url_of(spec)
-        self._key = SecretStr(os.environ.get(spec.key_env, "") if spec.key_env else "")
+        self._url = httpx.URL(self.base_url + self.path)
+        self._key = SecretStr(key_of(spec))
         self._clients: list[httpx.AsyncClient] = []
+        self._free: list[httpx.AsyncClient] = []  # each client once per connection it has left
 
     @abstractmethod
     def request_body(self, presentation: Presentation) -> bytes:
@@ -41,6 +42,7 @@ class HostedBackend(Backend):
             raise BackendUnavailable(f"Backend '{self.spec.name}' needs a key: set {self.spec.key_env}.")
         limits = self.spec.limits
         count = -(-limits.concurrency // CONNECTIONS_PER_CLIENT)
+        certificates = httpx.create_ssl_context()  # once for all clients: reading them costs more than a call
         self._clients = [
             httpx.AsyncClient(
                 headers=self._headers(),
@@ -48,34 +50,39 @@ class HostedBackend(Backend):
                 limits=httpx.Limits(
                     max_connections=CONNECTIONS_PER_CLIENT, max_keepalive_connections=CONNECTIONS_PER_CLIENT
                 ),
+                verify=certificates,
                 follow_redirects=False,
+                trust_env=False,  # a proxy of the environment would receive the key, and its delay be measured
             )
             for _ in range(count)
         ]
-        self._next_client = cycle(self._clients)
-        self._url = httpx.URL(self.base_url + self.path)
+        self._free = [client for client in self._clients for _ in range(CONNECTIONS_PER_CLIENT)]
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         for client in self._clients:
             await client.aclose()
+        self._clients, self._free = [], []
 
     def identity(self) -> dict[str, str]:
         return {"model_requested": self.model_requested, "base_url": self.base_url, "interface": self.spec.interface}
 
     async def ask(self, presentation: Presentation) -> RawReply:
         secrets = (self._key.get_secret_value(),)
+        # The last one back goes out first, so a light load keeps few connections warm and none waits for a full client.
+        client = self._free.pop() if self._free else self._clients[0]
         try:
-            response = await next(self._next_client).post(self._url, content=self.request_body(presentation))
+            response = await client.post(self._url, content=self.request_body(presentation))
         except httpx.HTTPError as error:
             raise transport_fault(error, secrets) from None
+        finally:
+            self._free.append(client)
         body = response.content.decode("utf-8", "replace")
         request_id = response.headers.get(self.request_id_header)
+        request_id = None if request_id is None else scrub(request_id, secrets)
         if response.status_code != 200:
             raise response_fault(response.status_code, response.headers, body, request_id=request_id, secrets=secrets)
-        if secrets[0]:
-            body = scrub(body, secrets)
-        return RawReply(body, 200, request_id)
+        return RawReply(scrub(body, secrets), 200, request_id)
 
     def _headers(self) -> dict[str, str]:
         headers = {
@@ -88,16 +95,37 @@ class HostedBackend(Backend):
         return headers
 
 
-def base_url_of(spec: SystemSpec) -> str:
-    """The system's base URL without a trailing slash: its environment variable first, then its entry."""
-    value = (os.environ.get(spec.base_url_env) if spec.base_url_env else None) or spec.base_url
-    where = spec.base_url_env or "base_url"
-    if not value or not value.startswith(("http://", "https://")):
+def key_of(spec: SystemSpec) -> str:
+    """The key in the system's environment variable; empty where there is none."""
+    key = os.environ.get(spec.key_env, "").strip() if spec.key_env else ""
+    if not all("!" <= character <= "~" for character in key):
+        # Said here, because the HTTP library would say it with the key in its message.
         raise BackendUnavailable(
-            f"Backend '{spec.name}' has no usable base URL ({value!r}): set {where} to one that begins with http:// or "
-            "https://."
+            f"The key of backend '{spec.name}' holds spaces or other characters no header can carry: set "
+            f"{spec.key_env} to the key alone."
         )
-    value = value.rstrip("/")
+    return key
+
+
+def base_url_of(spec: SystemSpec) -> str:
+    """The system's base URL without a trailing slash: its environment variable first, then its entry.
+
+    The messages do not repeat the value: a key may have been put there by mistake.
+    """
+    from_environment = os.environ.get(spec.base_url_env, "").strip() if spec.base_url_env else ""
+    value = (from_environment or spec.base_url or "").rstrip("/")
+    where = spec.base_url_env if from_environment or not spec.base_url else "base_url in its entry"
+    try:
+        url = httpx.URL(value)
+    except httpx.InvalidURL:
+        url = httpx.URL("")
+    if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
+        raise BackendUnavailable(
+            f"Backend '{spec.name}' has no usable base URL: set {where or 'base_url in its entry'} to one such as "
+            "https://host (no user, no query)."
+        )
     if value.endswith("/v1"):
-        raise BackendUnavailable(f"The base URL of backend '{spec.name}' must not end in /v1: shorten {where}.")
+        raise BackendUnavailable(
+            f"The base URL of backend '{spec.name}' must not end in /v1, which is added to it: shorten {where}."
+        )
     return value

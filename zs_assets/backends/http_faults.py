@@ -6,25 +6,37 @@ is not: 400, 402, 404, 422. What stops a run: 401 and JSON 403.
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from urllib.parse import quote
 
 import httpx
 
 from zs_assets.backends.base import CallFault, Remedy
 
 SHOWN_DETAIL = 300
+SHORTEST_SECRET = 8
 HIDDEN = "[key removed]"
 
 
 def scrub(text: str, secrets: Sequence[str]) -> str:
-    """The text without any of the secrets, as they are and as JSON would escape them."""
+    """The text without any of the secrets, as they are and as JSON, a URL or HTML would write them.
+
+    A secret too short to be one ("test", for a local server) goes only where it stands as a bearer token: removed
+    everywhere, it would take letters out of labels and digits out of probabilities.
+    """
     for secret in secrets:
-        if secret:
-            for form in {secret, json.dumps(secret)[1:-1]}:
-                text = text.replace(form, HIDDEN)
+        if not secret:
+            continue
+        shown = secret if len(secret) >= SHORTEST_SECRET else f"Bearer {secret}"
+        in_json = json.dumps(shown)[1:-1]
+        # Longest first, so that no form leaves the tail of another.
+        forms = {shown, in_json, in_json.replace("/", "\\/"), quote(shown, safe=""), quote(shown), html.escape(shown)}
+        for form in sorted(forms, key=len, reverse=True):
+            text = text.replace(form, HIDDEN)
     return text
 
 
@@ -72,7 +84,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
         return seconds
     try:
         at = parsedate_to_datetime(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError, OverflowError):  # what it raises for no date differs by Python version
         return None
     at = at if at.tzinfo else at.replace(tzinfo=timezone.utc)
     return max(0.0, (at - (now or datetime.now(timezone.utc))).total_seconds())
@@ -82,16 +94,18 @@ def detail_of(body: str) -> str:
     """What an error body says, in its four shapes: text, {error_type, message}, {error_type}, a list of problems."""
     try:
         parsed = json.loads(body)
-    except (ValueError, RecursionError):
+        return _short(_said(parsed.get("detail", parsed) if isinstance(parsed, dict) else parsed))
+    except (ValueError, RecursionError):  # no JSON, or nested beyond what can be read or shown
         return _short(body)
-    detail = parsed.get("detail", parsed) if isinstance(parsed, dict) else parsed
+
+
+def _said(detail: object) -> str:
     if isinstance(detail, dict):
         parts = [detail.get("error_type"), detail.get("message")]
-        said = ": ".join(str(part) for part in parts if part)
-        return _short(said or json.dumps(detail))
+        return ": ".join(str(part) for part in parts if part) or json.dumps(detail)
     if isinstance(detail, list):
-        return _short("; ".join(_problem(item) for item in detail))
-    return _short(str(detail))
+        return "; ".join(_problem(item) for item in detail)
+    return detail if isinstance(detail, str) else json.dumps(detail)
 
 
 def _problem(item: object) -> str:
@@ -103,7 +117,10 @@ def _problem(item: object) -> str:
 
 
 def _is_html(headers: Mapping[str, str], body: str) -> bool:
-    start = body.lstrip()[:15].lower()
+    """An HTML page, by how it starts or by its header; a JSON object is none, whatever its header says."""
+    start = body.lstrip("\ufeff \t\r\n")[:15].lower()
+    if start.startswith("{"):
+        return False
     return "html" in headers.get("content-type", "").lower() or start.startswith(("<!doctype html", "<html"))
 
 
@@ -116,5 +133,6 @@ def _number(value: str | None) -> float | None:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
+    # Half a surrogate pair, which JSON can escape, could be written to no file.
+    text = " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
     return text if len(text) <= SHOWN_DETAIL else text[: SHOWN_DETAIL - 3] + "..."

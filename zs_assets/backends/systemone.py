@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from zs_assets.backends.base import CallFault, RawReply, Reading
@@ -65,10 +66,10 @@ class SystemOneBackend(HostedBackend):
         answer = answers.get(QUESTION_ID) if isinstance(answers, dict) else None
         if not isinstance(answer, dict):
             return Reading(Outcome.INVALID, problem=f"the reply has no answer to '{QUESTION_ID}'", **known)
-        known |= {"choice": _text(answer.get("choice")), "confidence": _fraction(answer.get("confidence"))}
+        known |= {"choice": _text(answer.get("choice")), "confidence": _number(answer.get("confidence"))}
         vector, problem = read_vector(answer.get("probabilities"), self.question, self.sum_tolerance)  # type: ignore[arg-type]
-        if problem is None and known["choice"] not in self.question.index_of:
-            problem = f"choice {ascii(answer.get('choice'))[:60]} is not among the options"
+        if problem is None:
+            problem = _answer_problem(answer, self.question)
         if problem is None and known["model"] is None:
             problem = "the reply does not say which model answered"
         if problem is not None:
@@ -114,7 +115,28 @@ def _advice(spec: SystemSpec, fault: CallFault) -> str:
         return f"check that it is reachable, and {spec.base_url_env or 'base_url'}"
     if fault.kind == "http_400":
         return f"check the model id {spec.model!r}"
+    if fault.kind == "http_404":
+        return f"check that this host serves {SystemOneBackend.path}, and {spec.base_url_env or 'base_url'}"
     return "try again later"
+
+
+def _answer_problem(answer: dict[str, Any], question: Question) -> str | None:
+    """What is wrong with an answer whose vector is sound. A choice that is not the argmax is kept, not refused."""
+    if answer.get("type", "choice") != "choice":
+        return f"the answer is of type {_shown(answer['type'])}, not a choice"
+    choice = answer.get("choice")
+    if not isinstance(choice, str) or choice not in question.index_of:
+        return f"choice {_shown(choice)} is not among the options"
+    confidence = answer.get("confidence")
+    number = _number(confidence)
+    if confidence is not None and (number is None or not 0.0 <= number <= 1.0):
+        return f"confidence {_shown(confidence)} is no number in [0,1]"
+    return None
+
+
+def _shown(value: Any) -> str:
+    """A value for a problem sentence: short, and of containers only their type, which may nest without end."""
+    return f"({type(value).__name__})" if isinstance(value, (dict, list)) else ascii(value)[:60]
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -129,15 +151,19 @@ def _no_constant(name: str) -> float:
 
 
 def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+    """The text in a form every file can hold: JSON can escape half a surrogate pair, UTF-8 cannot."""
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else None
 
 
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
 
 
-def _fraction(value: Any) -> float | None:
-    """The system's own confidence, kept as given where it is a number in [0,1]."""
+def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if 0.0 <= value <= 1.0 else None
+    try:
+        number = float(value)
+    except OverflowError:  # JSON integers have no limit
+        return None
+    return number if math.isfinite(number) else None
