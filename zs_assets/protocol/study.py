@@ -134,9 +134,18 @@ class Scoring(Strict):
 class PairedDifferencesAnalysis(Strict):
     """Paired bootstrap of metric differences, a minus b."""
 
-    pairs: tuple[tuple[Slug, Slug], ...] | Literal["all"] = "all"
+    # Not tuple[Slug, Slug]: Dagster's sample YAML cannot show a schema of fixed positions.
+    pairs: tuple[tuple[Slug, ...], ...] | Literal["all"] = "all"
     resamples: int = Field(default=2000, ge=1)
     seed: int = 20260917
+
+    @field_validator("pairs")
+    @classmethod
+    def _pairs_have_two(cls, value: tuple[tuple[str, ...], ...] | str) -> tuple[tuple[str, ...], ...] | str:
+        for pair in () if isinstance(value, str) else value:
+            if len(pair) != 2:
+                raise ValueError(f"a pair names two backends, not {len(pair)} ({', '.join(pair)})")
+        return value
 
 
 class Analyses(Strict):
@@ -186,7 +195,7 @@ class StudySpec(Strict):
         if analysis is None:
             return ()
         if analysis.pairs != "all":
-            return tuple(analysis.pairs)
+            return tuple((a, b) for a, b in analysis.pairs)
         return tuple((a, b) for i, b in enumerate(self.backends) for a in self.backends[i + 1 :])
 
     @property
