@@ -58,7 +58,7 @@ def build_report(inputs: ReportInputs) -> dict[str, Any]:
         "study": _study(inputs),
         "verdicts": pair_verdicts(inputs, evidence),
         "remarks": [
-            *ranking_remarks(rankings, len(inputs.study.datasets)),
+            *ranking_remarks(rankings, len(inputs.study.datasets), complete=not unreadable),
             *control_remarks(inputs, metrics),
             *left_out_remarks(unreadable, metrics),
         ],

@@ -27,7 +27,7 @@ def readable_rankings(rows: list[Row], unreadable: dict[Partition, str]) -> list
     return kept
 
 
-def ranking_remarks(rankings: list[Row], datasets: int) -> list[Row]:
+def ranking_remarks(rankings: list[Row], datasets: int, complete: bool) -> list[Row]:
     """One sentence per pair that changes places, or one that says none does."""
     by_pair: dict[tuple[str, str], list[Row]] = {}
     for row in rankings:
@@ -44,7 +44,8 @@ def ranking_remarks(rankings: list[Row], datasets: int) -> list[Row]:
         for (a, b), rows in by_pair.items()
     ]
     if not sentences and datasets > 1:
-        sentences = ["No ranking of two systems reverses by dataset in any metric that was ranked."]
+        among = "" if complete else " among the partitions that can be read"
+        sentences = [f"No ranking of two systems reverses by dataset in any metric that was ranked{among}."]
     return [{"kind": "ranking", "sentence": sentence} for sentence in sentences]
 
 

@@ -125,7 +125,7 @@ def report_inputs(signal: dict[tuple[str, str], float] | None = None, **changes:
     cells = {(d, b): answers(d, b, given.get((d, b))) for d in LABELS for b in BACKENDS}
     paired, means = _comparisons(cells, spec.pairs)
     rows = [_metrics_row(d, b, cell, specs[b]) for (d, b), cell in cells.items()]
-    confidences = {key: cell.scored_confidence for key, cell in cells.items()}
+    confidences = {key: c for key, cell in cells.items() if (c := cell.scored_confidence) is not None}
     inputs = ReportInputs(
         study=spec,
         systems=specs,
@@ -149,7 +149,7 @@ def report_inputs(signal: dict[tuple[str, str], float] | None = None, **changes:
         paired_differences=pa.Table.from_pylist(paired, schema=PAIRED_DIFFERENCES),
         dataset_means=pa.Table.from_pylist(means, schema=DATASET_MEANS),
         rankings=pa.Table.from_pylist(_rankings(rows), schema=RANKINGS),
-        latencies_ms={key: cell.latency_ms[cell.valid] for key, cell in cells.items()},
+        latencies_ms={key: cell.latency_ms[cell.valid] for key, cell in cells.items() if cell.latency_ms is not None},
         calibration={k: calibration_bins(c, cells[k].correct[cells[k].valid]) for k, c in confidences.items()},
         risk_coverage={
             k: risk_coverage(c.levels, cells[k].correct[cells[k].valid], ROWS) for k, c in confidences.items()

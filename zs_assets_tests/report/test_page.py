@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from html.parser import HTMLParser
+from typing import Any
 
 from zs_assets.protocol.names import Gate
 from zs_assets.report import MissingPartition, PartitionVerdict, build_report, render_page
@@ -33,7 +34,7 @@ class Reader(HTMLParser):
         return " ".join("".join(self.words).split())
 
 
-def page(**changes: object) -> str:
+def page(**changes: Any) -> str:
     return render_page(build_report(report_inputs(**changes)))
 
 

@@ -181,6 +181,7 @@ def test_a_reversal_that_rests_on_a_refused_partition_is_none():
     failed = PartitionVerdict("topics", "jev", Gate.ONE_MODEL.value, False, True, "two models answered.")
     (sentence,) = remarks(build_report(report_inputs(verdicts=(failed,))), "ranking")
     assert sentence.startswith("No ranking")
+    assert sentence.endswith("among the partitions that can be read.")
 
 
 def test_the_control_is_said_to_be_beaten_or_where_it_is_not():
