@@ -88,7 +88,7 @@ class PartitionLoop:
         backends = self._known(backends, self.graph.spec.backends, "backend")
         datasets = self._known(datasets, tuple(d.name for d in self.graph.spec.datasets), "dataset")
         ready = self._ready(backends)
-        self._observe()
+        self.observe()
         prepared = [dataset for dataset in datasets if self._prepare(dataset)]
         options = {"retry_errors": retry_errors, "max_usd": max_usd}
         changed = set()
@@ -130,11 +130,11 @@ class PartitionLoop:
                 self.result.unavailable[backend] = problem
         return ready
 
-    def _observe(self) -> None:
+    def observe(self) -> None:
         """Records the data versions of sources and backend specs: what the UI's staleness follows."""
         for name in (AssetName.DATASET_SPEC, AssetName.BACKEND_SPEC):
             key = self.graph.key(name)
-            source = [asset for asset in self.assets if isinstance(asset, dg.AssetsDefinition) and key in asset.keys]
+            source = [asset for asset in self.assets if isinstance(asset, dg.SourceAsset) and asset.key == key]
             # One job each: their partitions differ.
             job = dg.define_asset_job("observe", selection=dg.AssetSelection.all(include_sources=True))
             dg.Definitions(assets=source, jobs=[job]).resolve_job_def("observe").execute_in_process(
