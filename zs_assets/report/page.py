@@ -22,6 +22,7 @@ Row = dict[str, Any]
 
 def render_page(report: dict[str, Any]) -> str:
     """The page of a report; everything on it is in report.json."""
+    troubles, passed = tables.gate_tables(report)
     return _template().render(
         report=report,
         study=report["study"],
@@ -32,7 +33,8 @@ def render_page(report: dict[str, Any]) -> str:
         means=tables.means_table(report),
         metric_tables=tables.metric_tables(report),
         difference_tables=tables.difference_tables(report),
-        gates=tables.gates_table(report),
+        troubles=troubles,
+        passed=passed,
         datasets=tables.datasets_table(report),
         systems=tables.systems_table(report),
         rehearsal_reason=REHEARSAL,

@@ -165,22 +165,19 @@ def _range(row: Row | None) -> str:
     return f"{interval(row['ci95_low'], row['ci95_high'])} · {said}{' · weak' if row['weak'] else ''}"
 
 
-def gates_table(report: dict[str, Any]) -> Table:
-    """Failed gates first, then what is missing, then what passed."""
-    gates = sorted(report["gates"], key=lambda gate: gate["passed"])
-    rows = [
-        (
-            f"{gate['dataset'] or 'all'} x {gate['backend'] or 'all'}",
-            gate["gate"],
-            "passed" if gate["passed"] else "failed" if gate["blocking"] else "warning",
-            gate["sentence"],
-        )
-        for gate in gates
-    ]
+def gate_tables(report: dict[str, Any]) -> tuple[Table, Table]:
+    """What failed, warned or is missing; and what passed, which is long and folded away."""
+    troubles = [_gate_row(gate) for gate in report["gates"] if not gate["passed"]]
     gaps = [(f"{gap['dataset']} x {gap['backend']}", "", "missing", gap["reason"]) for gap in report["missing"]]
-    failed = sum(not gate["passed"] for gate in gates)
-    rows[failed:failed] = gaps
-    return Table("Gates", ("partition", "gate", "verdict", "what it found"), tuple(rows))
+    passed = tuple(_gate_row(gate) for gate in report["gates"] if gate["passed"])
+    columns = ("partition", "gate", "verdict", "what it found")
+    return Table("Failed, warning or missing", columns, (*troubles, *gaps)), Table("Passed gates", columns, passed)
+
+
+def _gate_row(gate: Row) -> tuple[str, ...]:
+    verdict = "passed" if gate["passed"] else "failed" if gate["blocking"] else "warning"
+    where = f"{gate['dataset'] or 'all'} x {gate['backend'] or 'all'}"
+    return (where, gate["gate"], verdict, gate["sentence"])
 
 
 def datasets_table(report: dict[str, Any]) -> Table:
