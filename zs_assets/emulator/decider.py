@@ -11,9 +11,11 @@ from typing import Any
 
 from zs_assets.emulator.profiles import Profile
 
+_MODEL = "sparrow-nano-general-v1.1"
+
 
 class Decider:
-    """Probabilities for one choice question; the same request gives the same answer."""
+    """Unrounded probabilities for one question; the same request gives the same answer unless the profile has noise."""
 
     def __init__(self, profile: Profile, seed: int):
         self._profile = profile
@@ -22,31 +24,40 @@ class Decider:
         if find_spec("sparrow_decider"):
             from sparrow_decider import Decider as Sparrow
 
-            self._model = Sparrow.load()
+            self._model = Sparrow.load(_MODEL)
 
-    def decide(self, text: str, instructions: str, criteria: Mapping[str, str | None]) -> dict[str, float]:
-        """Unrounded probabilities by option id, in the order sent, with the profile's position bias."""
-        base = self._base(text, instructions, criteria)
-        bias = self._profile.position_bias if len(base) > 1 else 0.0
-        return {
-            option: value * (1 - bias) + (bias if position == 0 else 0.0)
-            for position, (option, value) in enumerate(base.items())
-        }
-
-    def _base(self, text: str, instructions: str, criteria: Mapping[str, str | None]) -> dict[str, float]:
-        if self._model is not None and len(criteria) > 1:
-            asked = {"type": "choice", "instructions": instructions, "criteria": dict(criteria)}
-            _, names, _, vector = self._model.probs(text, asked)
-            found = dict(zip(names, (float(value) for value in vector), strict=True))
-            return {option: found[option] for option in criteria}
-        weights = {option: math.exp(3 * self._unit(text, option, str(criteria[option]))) for option in criteria}
+    def decide(self, text: str, instructions: str, options: Mapping[str, str], repeat: int = 0) -> dict[str, float]:
+        """Probability by option id, in the order sent, with the profile's sharpness, position bias and noise."""
+        if len(options) == 1:
+            return dict.fromkeys(options, 1.0)
+        weights = {option: p**self._profile.sharpness for option, p in self._base(text, instructions, options).items()}
         total = sum(weights.values())
-        return {option: weight / total for option, weight in weights.items()}
+        bias = self._profile.position_bias
+        exact = {
+            option: weight / total * (1 - bias) + (bias if position == 0 else 0.0)
+            for position, (option, weight) in enumerate(weights.items())
+        }
+        return self._noisy(exact, text, repeat) if self._profile.repeat_noise and repeat else exact
 
     def random(self, *parts: str) -> random.Random:
         """A generator that depends on the seed and the request alone."""
-        return random.Random(f"{self._seed}|" + "|".join(parts))
+        return random.Random("\x1f".join((str(self._seed), *parts)))
+
+    def _base(self, text: str, instructions: str, options: Mapping[str, str]) -> dict[str, float]:
+        if self._model is not None:
+            asked = {"type": "choice", "instructions": instructions, "criteria": dict(options)}
+            _, names, _, vector = self._model.probs(text, asked)
+            return dict(zip(names, (float(value) for value in vector), strict=True))
+        weights = {name: math.exp(3 * self._unit(text, name, said)) for name, said in options.items()}
+        total = sum(weights.values())
+        return {option: weight / total for option, weight in weights.items()}
+
+    def _noisy(self, exact: dict[str, float], text: str, repeat: int) -> dict[str, float]:
+        noise = self.random(text, *exact, str(repeat))
+        moved = {option: max(0.0, p + noise.gauss(0, self._profile.repeat_noise)) for option, p in exact.items()}
+        total = sum(moved.values()) or 1.0
+        return {option: p / total for option, p in moved.items()}
 
     def _unit(self, *parts: str) -> float:
-        digest = hashlib.sha256("\x1f".join((str(self._seed), *parts)).encode()).digest()
+        digest = hashlib.sha256("\x1f".join((str(self._seed), *parts)).encode("utf-8", "replace")).digest()
         return int.from_bytes(digest[:8], "big") / 2**64

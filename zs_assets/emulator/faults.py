@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
 from time import time
 from typing import Any
 
-RETRY_HEADERS = {
+RETRY_HEADERS: dict[str, dict[str, str]] = {
     "429": {},
     "429_retry_after": {"retry-after": "0.05"},
     "429_retry_after_ms": {"retry-after-ms": "50"},
@@ -17,9 +18,18 @@ RETRY_HEADERS = {
     "429_http_date": {},  # computed when it is sent
 }
 STATUS = {"400": 400, "401": 401, "402": 402, "404": 404, "408": 408, "422": 422, "500": 500, "503": 503, "529": 529}
-BODY_FAULTS = ("truncated_json", "missing_answer", "foreign_label", "nan", "sum_off", "other_model", "not_an_object")
-SPECIAL = ("slow", "dropped_connection", "html_403", "json_403", "echo_key", "echo_key_in_reply")
-NAMES = (*RETRY_HEADERS, *STATUS, *BODY_FAULTS, *SPECIAL)
+INSTEAD_OF_A_REPLY = (*RETRY_HEADERS, *STATUS, "dropped_connection", "html_403", "json_403", "echo_key")
+BROKEN_REPLIES = (
+    "truncated_json",
+    "not_an_object",
+    "missing_answer",
+    "foreign_label",
+    "nan",
+    "sum_off",
+    "other_model",
+    "echo_key_in_reply",
+)
+NAMES = (*INSTEAD_OF_A_REPLY, *BROKEN_REPLIES, "slow")
 
 
 @dataclass(frozen=True)
@@ -27,7 +37,7 @@ class Rule:
     """One fault and when it strikes.
 
     first: the first n requests of a text; every: each n-th request of all; share: this share of the texts, drawn by
-    hash; marker: only texts that hold it. All conditions given must hold.
+    hash; marker: only texts that hold it. All conditions given must hold. `seconds` is how long `slow` takes.
     """
 
     fault: str
@@ -35,10 +45,13 @@ class Rule:
     every: int | None = None
     share: float | None = None
     marker: str | None = None
+    seconds: float = 2.0
 
     def __post_init__(self) -> None:
         if self.fault not in NAMES:
             raise ValueError(f"There is no fault '{self.fault}': use one of {', '.join(NAMES)}.")
+        if self.every is not None and self.every < 1:
+            raise ValueError(f"Fault '{self.fault}' cannot strike every {self.every} requests: use 1 or more.")
 
     def strikes(self, text: str, requests_of_text: int, requests: int) -> bool:
         if self.marker is not None and self.marker not in text:
@@ -51,29 +64,53 @@ class Rule:
 
 
 class Script:
-    """Counts requests and says which fault, if any, the next one meets."""
+    """Counts requests and says which rule, if any, the next one meets: the first that strikes."""
 
-    def __init__(self, rules: list[dict[str, Any]] | None = None):
-        self.rules = [Rule(**rule) for rule in rules or []]
-        self.requests = 0
-        self.of_text: Counter[str] = Counter()
-        self.replies_of_text: Counter[str] = Counter()
+    def __init__(self, rules: Iterable[Mapping[str, Any]] | None = None):
+        self.rules = parse_rules(rules or [])
+        self.rejected = 0  # requests that never reached the script: wrong key, shape or meaning
+        self._requests: Counter[str] = Counter()
+        self._replies: Counter[str] = Counter()
+        self._requests_of_body: Counter[str] = Counter()
+        self._replies_of_body: Counter[str] = Counter()
 
-    def fault_for(self, text: str) -> str | None:
-        self.requests += 1
-        self.of_text[text] += 1
+    def meet(self, text: str, body_sha256: str) -> Rule | None:
+        self._requests[text] += 1
+        self._requests_of_body[body_sha256] += 1
+        total = sum(self._requests_of_body.values()) if any(rule.every for rule in self.rules) else 0
         for rule in self.rules:
-            if rule.strikes(text, self.of_text[text], self.requests):
-                return rule.fault
+            if rule.strikes(text, self._requests[text], total):
+                return rule
         return None
+
+    def repeat_of(self, body_sha256: str) -> int:
+        """How often this body has been answered already."""
+        return self._replies_of_body[body_sha256]
+
+    def replied(self, text: str, body_sha256: str) -> None:
+        self._replies[text] += 1
+        self._replies_of_body[body_sha256] += 1
 
     def stats(self) -> dict[str, Any]:
         return {
-            "requests": self.requests,
-            "replies": sum(self.replies_of_text.values()),
-            "requests_of_text": dict(self.of_text),
-            "replies_of_text": dict(self.replies_of_text),
+            "requests": sum(self._requests.values()),
+            "replies": sum(self._replies.values()),
+            "rejected": self.rejected,
+            "requests_of_text": dict(self._requests),
+            "replies_of_text": dict(self._replies),
+            "requests_of_body": dict(self._requests_of_body),
+            "replies_of_body": dict(self._replies_of_body),
         }
+
+
+def parse_rules(rules: Iterable[Mapping[str, Any]]) -> list[Rule]:
+    """Rules as given in JSON; ValueError says what is wrong with one."""
+    try:
+        return [Rule(**rule) for rule in rules]
+    except TypeError:
+        raise ValueError(
+            f"Faults are a list of objects with the keys {', '.join(Rule.__dataclass_fields__)}, not {rules!r}."
+        ) from None
 
 
 def retry_headers(fault: str) -> dict[str, str]:

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 class Profile:
     """One hosted system as its clients see it.
 
-    `aliases` maps what may be sent to what answers; `decimals` rounds after the confidence is computed; `position_bias`
-    is the probability mass that moves to whatever option stands first.
+    `aliases` maps what may be sent to what answers; `decimals` rounds after the confidence is computed; `sharpness` is
+    the power a probability is raised to (such systems answer near 0 and 1); `position_bias` is the probability mass
+    that moves to whatever option stands first; `repeat_noise` is the standard deviation added to each probability when
+    a request comes again, 0 for none.
     """
 
     name: str
@@ -19,9 +21,12 @@ class Profile:
     aliases: Mapping[str, str] = field(default_factory=dict)
     decimals: int | None = 2
     option_cap: int = 255
+    level_cap: int = 10
     total_token_cap: int = 65_536
     question_token_cap: int = 32_768
+    sharpness: float = 2.0
     position_bias: float = 0.05
+    repeat_noise: float = 0.0
     shuffles_keys: bool = True
 
 

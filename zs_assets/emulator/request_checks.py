@@ -6,7 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from zs_assets.emulator.answers import CHARACTERS_PER_TOKEN
 from zs_assets.emulator.profiles import Profile
+
+_FIELDS = ("state", "model", "questions")
+_TYPES = ("noul", "choice", "score")
 
 
 @dataclass
@@ -19,12 +23,15 @@ class Rejected(Exception):
 
 @dataclass(frozen=True)
 class Asked:
+    """A request that passed: `text` is what the model reads of the state."""
+
     text: str
     model: str
     questions: dict[str, dict[str, Any]]
 
 
 def check_auth(authorization: str | None, key: str | None) -> None:
+    """403 without a bearer token, 401 with a wrong one; no key: anything goes."""
     if key is None:
         return
     if authorization is None or not authorization.startswith("Bearer "):
@@ -34,66 +41,105 @@ def check_auth(authorization: str | None, key: str | None) -> None:
 
 
 def check_request(raw: bytes, encoding: str | None, profile: Profile) -> Asked:
-    if encoding not in (None, "identity"):
+    """The request, or Rejected: 415 for a compressed body, 422 for its shape, 400 for its meaning."""
+    if encoding not in (None, "", "identity"):
         raise Rejected(415, f"Content-Encoding {encoding} is not supported by this stand-in")
-    body = _shape(raw)
-    unknown = set(body) - {"state", "model", "questions"}
+    body = _parsed(raw)
+    problems = _shape_problems(body)
+    if problems:
+        raise Rejected(422, problems)
+    unknown = sorted(set(body) - set(_FIELDS))
     if unknown:
-        raise _usage(f"Unknown field: {sorted(unknown)[0]}")
+        raise _usage_error(f"Unknown field: {unknown[0]}")
     if body["model"] not in profile.aliases:
-        raise _usage(f"Unknown model: {body['model']}")
+        raise _usage_error(f"Unknown model: {body['model']}")
     for name, question in body["questions"].items():
-        _check_question(name, question, profile)
+        _check_meaning(name, question, profile)
     state = body["state"]
+    if isinstance(state, dict) and list(state) == ["text"] and isinstance(state["text"], str):
+        state = state["text"]
     text = state if isinstance(state, str) else json.dumps(state, ensure_ascii=False)
-    if isinstance(state, dict) and isinstance(state.get("text"), str):
-        text = state["text"]
-    longest = max(len(json.dumps(question)) for question in body["questions"].values()) / 3.9
-    state_tokens = len(text) / 3.9
-    total = state_tokens + sum(len(json.dumps(question)) for question in body["questions"].values()) / 3.9
-    if total > profile.total_token_cap or state_tokens + longest > profile.question_token_cap:
-        raise Rejected(400, {"error_type": "max_tokens_exceeded"})
+    _check_tokens(text, body["questions"], profile)
     return Asked(text, body["model"], body["questions"])
 
 
-def _shape(raw: bytes) -> dict[str, Any]:
+def _parsed(raw: bytes) -> dict[str, Any]:
     try:
-        body = json.loads(raw)
-    except ValueError:
-        raise Rejected(422, [{"type": "json_invalid", "loc": ["body", 0], "msg": "JSON decode error"}]) from None
+        body = json.loads(raw, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise Rejected(422, [_problem("json_invalid", [0], "JSON decode error")]) from None
     if not isinstance(body, dict):
-        raise Rejected(422, [{"type": "model_attributes_type", "loc": ["body"], "msg": "Input should be an object"}])
-    problems = [
-        {"type": "missing", "loc": ["body", name], "msg": "Field required"}
-        for name in ("state", "model", "questions")
-        if body.get(name) is None
-    ]
-    if not problems and not isinstance(body["model"], str):
-        problems.append({"type": "string_type", "loc": ["body", "model"], "msg": "Input should be a valid string"})
-    if not problems and not isinstance(body["state"], (str, dict, list)):
-        problems.append(
-            {"type": "union_type", "loc": ["body", "state"], "msg": "Input should be text, object or array"}
-        )
-    if not problems and (not isinstance(body["questions"], dict) or not body["questions"]):
-        problems.append({"type": "too_short", "loc": ["body", "questions"], "msg": "At least one question is required"})
-    if not problems and not all(isinstance(question, dict) for question in body["questions"].values()):
-        problems.append({"type": "dict_type", "loc": ["body", "questions"], "msg": "Input should be an object"})
-    if problems:
-        raise Rejected(422, problems)
+        raise Rejected(422, [_problem("model_attributes_type", [], "Input should be an object")])
     return body
 
 
-def _check_question(name: str, question: dict[str, Any], profile: Profile) -> None:
+def _shape_problems(body: dict[str, Any]) -> list[dict[str, Any]]:
+    missing = [_problem("missing", [name], "Field required") for name in _FIELDS if body.get(name) is None]
+    if missing:
+        return missing
+    problems = []
+    if not isinstance(body["model"], str):
+        problems.append(_problem("string_type", ["model"], "Input should be a valid string"))
+    if not isinstance(body["state"], (str, dict, list)):
+        problems.append(_problem("union_type", ["state"], "Input should be text, an object or an array"))
+    questions = body["questions"]
+    if not isinstance(questions, dict):
+        return [*problems, _problem("dict_type", ["questions"], "Input should be a valid dictionary")]
+    if not questions:
+        problems.append(_problem("too_short", ["questions"], "Dictionary should have at least 1 item"))
+    return problems + [p for name, question in questions.items() for p in _question_problems(name, question)]
+
+
+def _question_problems(name: str, question: Any) -> list[dict[str, Any]]:
+    at: list[str | int] = ["questions", name]
+    if not isinstance(question, dict):
+        return [_problem("dict_type", at, "Input should be a valid dictionary")]
+    kind = question.get("type")
+    if kind is None:
+        return [_problem("union_tag_not_found", at, "Unable to extract tag using discriminator 'type'")]
+    if not isinstance(question.get("instructions"), (str, dict, list, type(None))):
+        return [_problem("union_type", [*at, "instructions"], "Input should be text, an object or an array")]
+    criteria = question.get("criteria")
+    if kind == "score" and not isinstance(criteria, list):
+        return [_problem("list_type", [*at, "score", "criteria"], "Input should be a valid list")]
+    needs_object = kind == "choice" or (kind == "noul" and criteria is not None)
+    if needs_object and not isinstance(criteria, dict):
+        return [_problem("dict_type", [*at, kind, "criteria"], "Input should be a valid dictionary")]
+    values = list(criteria.values()) if isinstance(criteria, dict) else criteria if isinstance(criteria, list) else []
+    allowed = (str, dict, list) if kind == "score" else (str, dict, list, type(None))  # a level needs its words
+    if not all(isinstance(value, allowed) for value in values):
+        return [_problem("union_type", [*at, kind, "criteria"], "Input should be text, an object or an array")]
+    return []
+
+
+def _check_meaning(name: str, question: dict[str, Any], profile: Profile) -> None:
+    kind, criteria = question["type"], question.get("criteria")
     if not name:
         raise Rejected(400, "Question keys must not be empty")
-    if question.get("type") != "choice":
-        raise _usage("Unknown question type; this stand-in answers choice questions")
-    criteria = question.get("criteria")
-    if not isinstance(criteria, dict):
-        raise Rejected(422, [{"type": "dict_type", "loc": ["body", "questions", name, "criteria"], "msg": "An object"}])
-    if not 1 <= len(criteria) <= profile.option_cap:
-        raise Rejected(400, f"Choice questions take 1 to {profile.option_cap} options, got {len(criteria)}")
+    if kind not in _TYPES:
+        raise _usage_error("The request holds a question of an unknown type")
+    if kind == "choice" and not 1 <= len(criteria or {}) <= profile.option_cap:
+        raise Rejected(400, f"Choice questions take 1 to {profile.option_cap} options, got {len(criteria or {})}")
+    if kind == "score" and not 1 <= len(criteria or []) <= profile.level_cap:
+        raise Rejected(400, f"Score questions take 1 to {profile.level_cap} levels, got {len(criteria or [])}")
+    if kind == "noul" and not question.get("instructions") and not any((criteria or {}).values()):
+        raise Rejected(400, "Noul questions need instructions or a described outcome")
 
 
-def _usage(message: str) -> Rejected:
+def _check_tokens(text: str, questions: dict[str, Any], profile: Profile) -> None:
+    sizes = [len(json.dumps(question, ensure_ascii=False)) / CHARACTERS_PER_TOKEN for question in questions.values()]
+    state = len(text) / CHARACTERS_PER_TOKEN
+    if state + sum(sizes) > profile.total_token_cap or state + max(sizes) > profile.question_token_cap:
+        raise Rejected(400, {"error_type": "max_tokens_exceeded"})
+
+
+def _problem(kind: str, location: list[Any], message: str) -> dict[str, Any]:
+    return {"type": kind, "loc": ["body", *location], "msg": message}
+
+
+def _usage_error(message: str) -> Rejected:
     return Rejected(400, {"error_type": "api_usage_error", "message": message})
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
