@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from upath import UPath
 
 from zs_assets.protocol.errors import ZsAssetsError
 
@@ -206,7 +206,7 @@ def _report_name() -> Any:
     return AssetName.REPORT
 
 
-def _print_verdicts(path: Path) -> None:
+def _print_verdicts(path: UPath) -> None:
     for entry in json.loads(path.read_text())["verdicts"]:
         out.print(f"- {entry['sentence']}", markup=False, highlight=False, soft_wrap=True)
 

@@ -19,11 +19,11 @@ from zs_assets.storage.lake import metadata_of, with_metadata, write_bytes
 from zs_assets.storage.schemas import EXAMPLES
 
 
-def dataset_assets(graph: StudyGraph) -> list[dg.AssetsDefinition]:
+def dataset_assets(graph: StudyGraph) -> list[dg.AssetsDefinition | dg.SourceAsset]:
     return [_dataset_spec(graph), _examples(graph), _manifest(graph), _manifest_file(graph)]
 
 
-def _dataset_spec(graph: StudyGraph) -> dg.AssetsDefinition:
+def _dataset_spec(graph: StudyGraph) -> dg.SourceAsset:
     @dg.observable_source_asset(
         key=graph.key(AssetName.DATASET_SPEC),
         partitions_def=graph.datasets,

@@ -37,7 +37,7 @@ PREDICTION_GATES = (
 OBSERVATION_EVERY_S = 5.0
 
 
-def prediction_assets(graph: StudyGraph) -> list[dg.AssetsDefinition]:
+def prediction_assets(graph: StudyGraph) -> list[dg.AssetsDefinition | dg.SourceAsset]:
     """The backend specs, and one collecting step per backend's pool behind one asset.
 
     A Dagster pool belongs to an op, not to a partition, so the step takes the most careful pool its backends name:
@@ -51,7 +51,7 @@ def study_pool(graph: StudyGraph) -> str:
     return "local_cpu" if "local_cpu" in pools else pools[0]
 
 
-def _backend_spec(graph: StudyGraph) -> dg.AssetsDefinition:
+def _backend_spec(graph: StudyGraph) -> dg.SourceAsset:
     @dg.observable_source_asset(
         key=graph.key(AssetName.BACKEND_SPEC),
         partitions_def=graph.backends,

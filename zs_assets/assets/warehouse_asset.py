@@ -84,7 +84,7 @@ def _files_or_table(
         return EMPTY[asset.value]
     paths = [lake.table(graph.name, asset, dataset=dataset, backend=backend) for dataset, backend in cells]
     if all(isinstance(path, Path) for path in paths):
-        return [str(Path(path).absolute()) for path in paths]
+        return [str(path.absolute()) for path in paths]
     parts = []
     for dataset, backend in cells:
         table = lake.read(graph.name, asset, dataset=dataset, backend=backend)

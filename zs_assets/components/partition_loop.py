@@ -71,7 +71,7 @@ class PartitionLoop:
         self.workspace = Workspace.from_environment()
         self.lake = self.workspace.lake
         self.resources = resources or study_resources(progress)
-        self.assets = list(study_definitions(graph).assets or [])
+        self.assets: list[Any] = list(study_definitions(graph).assets or [])
         self.result = LoopResult()
         self._report = report or (lambda step: None)
 
