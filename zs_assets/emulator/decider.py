@@ -41,7 +41,7 @@ class Decider:
 
     def random(self, *parts: str) -> random.Random:
         """A generator that depends on the seed and the request alone."""
-        return random.Random("\x1f".join((str(self._seed), *parts)))
+        return random.Random("\x1f".join((str(self._seed), *parts)).encode("utf-8", "replace"))
 
     def _base(self, text: str, instructions: str, options: Mapping[str, str]) -> dict[str, float]:
         if self._model is not None:
