@@ -9,15 +9,14 @@ import dagster as dg
 import pyarrow as pa
 
 from zs_assets.assets.comparison_assets import read_metrics, read_paired_differences
-from zs_assets.assets.dataset_assets import published_manifest_verdict, study_manifest
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.report_asset import study_report
 from zs_assets.assets.resources import Workspace
-from zs_assets.gates import one_model_across_datasets
+from zs_assets.assets.study_gates import study_verdicts
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.hashing import sha256_bytes
-from zs_assets.protocol.names import AssetName, Gate
+from zs_assets.protocol.names import AssetName
 from zs_assets.report import render_page
 from zs_assets.storage.lake import parquet_bytes, write_bytes
 from zs_assets.storage.schemas import DATASET_MEANS, METRICS, RANKINGS
@@ -80,27 +79,23 @@ def partitions_to_publish(
     included: list[tuple[str, str]] = []
     left_out: list[str] = []
     refusals: list[str] = []
-    models: dict[str, dict[str, str | None]] = {backend: {} for backend in graph.spec.backends}
     for dataset in graph.spec.datasets:
         for backend in graph.spec.backends:
             if workspace.lake.read_verdicts(graph.name, dataset.name, backend) is None:
                 left_out.append(f"{dataset.name} x {backend}: never run")
                 continue
             try:
-                partition = load_gated(workspace.lake, graph, dataset.name, backend)
+                load_gated(workspace.lake, graph, dataset.name, backend)
                 workspace.lake.read(graph.name, AssetName.METRICS, dataset=dataset.name, backend=backend)
             except GateRefused as refusal:
                 refusals.append(str(refusal))
                 continue
             included.append((dataset.name, backend))
-            answered = set(partition.predictions["model_resolved"].to_pylist()) - {None}
-            models[backend][dataset.name] = min(answered) if answered else None
-    verdicts = [one_model_across_datasets(backend, found) for backend, found in models.items() if found]
-    refusals += [f"{graph.name} {verdict.gate.value}: {verdict.sentence}." for verdict in verdicts if verdict.stops]
-    manifest, absent = study_manifest(workspace, graph)
-    passed, sentence = published_manifest_verdict(graph, sha256_bytes(manifest), absent)
-    if not passed:
-        refusals.append(f"{graph.name} fails gate {Gate.MANIFEST_PUBLISHED.value}: {sentence}.")
+    refusals += [
+        f"{graph.name} fails gate {found.verdict.gate.value}: {found.verdict.sentence}."
+        for found in study_verdicts(workspace, graph)
+        if found.verdict.stops
+    ]
     if not included and not refusals:
         refusals.append(f"{graph.name} has no partition yet: run `zs-assets run {graph.name}`.")
     return included, left_out, refusals

@@ -18,6 +18,7 @@ from zs_assets.assets.dataset_assets import study_manifest
 from zs_assets.assets.gated_reading import GatedPartition, load_gated, read_manifest
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
+from zs_assets.assets.study_gates import study_verdicts
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.hashing import sha256_bytes
 from zs_assets.protocol.names import AssetName
@@ -85,6 +86,14 @@ def study_report(workspace: Workspace, graph: StudyGraph) -> dict[str, Any]:
     for dataset in graph.spec.datasets:
         for backend in graph.spec.backends:
             _read_partition(lake, graph, dataset.name, backend, readings)
+    for found in study_verdicts(workspace, graph):
+        # An empty dataset or backend stands for all of them.
+        verdict = found.verdict
+        readings.verdicts.append(
+            PartitionVerdict(
+                "", found.backend or "", verdict.gate.value, verdict.passed, verdict.blocking, verdict.sentence
+            )
+        )
     manifest, _ = study_manifest(workspace, graph)
     return build_report(
         ReportInputs(

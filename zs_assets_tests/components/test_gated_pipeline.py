@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -253,3 +254,38 @@ def test_a_changed_backend_is_made_anew_and_only_that_one(home: Path, tmp_path: 
     failed = changed.run().failed
     assert {step.partition for step in failed} == {"first x embedder", "second x embedder"}
     assert all("zs-assets reset tuned --archive" in step.reason for step in failed)
+
+
+def test_two_models_behind_one_backend_block_publication_and_the_report_says_so(
+    loop: PartitionLoop, monkeypatch: pytest.MonkeyPatch
+):
+    class Moving(ScriptedBackend):
+        """Resolves to another model for the second dataset, as an alias does that moved between two runs."""
+
+        def read(self, reply, presentation):
+            model = "m-1" if presentation.example.text.startswith("first") else "m-2"
+            return replace(super().read(reply, presentation), model=model)
+
+    def build(spec, question, folder=None):
+        return Moving(spec, question, lambda presentation: {"rain": 0.5, "bread": 0.5})
+
+    monkeypatch.setattr(predictions_assets, "build_backend", build)
+    assert loop.run().failed == []
+    refused = loop.publish()
+    assert refused.state is State.FAILED
+    assert "small fails gate one_model: uniform answered as several models (first: m-1, second: m-2)" in refused.reason
+    report = (Path(loop.lake.folder("small", AssetName.REPORT)) / "report.json").read_text()
+    assert "answered as several models" in report
+
+
+def test_a_sample_that_is_not_the_published_one_blocks_publication(
+    home: Path, tmp_path: Path, instance: dg.DagsterInstance
+):
+    graph = load_study(write_small_study(tmp_path / "s", backends=["uniform"], analyses={}, manifest_sha256="0" * 64))
+    loop = PartitionLoop(graph, instance)
+    failed = loop.run().failed
+    assert [step.step for step in failed] == ["summary"]
+    assert "manifest_published" in failed[0].reason
+    refused = loop.publish()
+    assert refused.state is State.FAILED
+    assert "fails gate manifest_published: manifest has sha256" in refused.reason
