@@ -7,8 +7,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-import httpx
 import pytest
 from starlette.testclient import TestClient
 
@@ -26,7 +26,7 @@ def client() -> TestClient:
     return TestClient(create_app(JEV, seed=1, key=KEY), headers={"authorization": f"Bearer {KEY}"})
 
 
-def ask(client: TestClient, body: object = BODY, **headers: str) -> httpx.Response:
+def ask(client: TestClient, body: object = BODY, **headers: str) -> Any:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     return client.post("/v1/systemone", content=content, headers=headers)
 
