@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from zs_assets.backends.base import Backend, CallFault, RawReply, Remedy
+from zs_assets.collection.backoff import wait_before_retry
+from zs_assets.collection.budget import Budget
 from zs_assets.collection.compaction import compact, not_applicable
-from zs_assets.collection.journal import Journal, JournalHeader
+from zs_assets.collection.journal import Journal, JournalHeader, Past
 from zs_assets.collection.limiter import EvenlySpaced
-from zs_assets.collection.pricing import call_cost, call_tokens, question_tokens, reading_cost
-from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped
+from zs_assets.collection.pricing import call_tokens, question_tokens, reading_cost
+from zs_assets.protocol.errors import CollectionStopped
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Presentation
-
-FIRST_BACKOFF_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -73,20 +73,27 @@ def collect(
     if spec.option_cap is not None and len(backend.question) > spec.option_cap:
         predictions, attempts = not_applicable(backend, presentations, header.prompt_hash)
         return Collected(predictions, attempts, 0, 0, False)
-    if max_usd is not None and not spec.is_free and spec.price is None:
-        raise BackendUnavailable(
-            f"Backend '{spec.name}' has no known price, so a budget of {max_usd:g} USD cannot be kept: add its "
-            "price to its systems entry, or run without max_usd."
-        )
-    run = _Collection(backend, presentations, attempt_budget, max_usd, retry_errors, on_progress, progress_every_s)
+    money = Budget(spec, backend.question, max_usd)
+    run = _Collection(backend, presentations, attempt_budget, money, retry_errors, on_progress, progress_every_s)
     with Journal(journal_path, header, run.on_synced) as journal:
         past = journal.past
         resumed, in_flight = len(past.replied), len(past.open_calls)
-        asyncio.run(run.complete(journal))
+        _run_to_end(run.complete(journal))
         journal.sync()
     run.report()
     predictions, attempts = compact(journal_path, backend, presentations, header.prompt_hash)
     return Collected(predictions, attempts, resumed, in_flight, past.torn_line, past.identity)
+
+
+def _run_to_end(work: Coroutine[Any, Any, None]) -> None:
+    """Runs an event loop here, or in a thread where one already runs: notebooks and some run launchers have one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="collection") as pool:
+        pool.submit(asyncio.run, work).result()
 
 
 class _Collection:
@@ -97,7 +104,7 @@ class _Collection:
         backend: Backend,
         presentations: Sequence[Presentation],
         attempt_budget: int,
-        max_usd: float | None,
+        money: Budget,
         retry_errors: bool,
         on_progress: Callable[[Progress], None] | None,
         progress_every_s: float,
@@ -106,18 +113,15 @@ class _Collection:
         self._spec = backend.spec
         self._presentations = presentations
         self._budget = attempt_budget
-        self._max_usd = max_usd
+        self._money = money
         self._retry_errors = retry_errors
         self._on_progress = on_progress or (lambda progress: None)
         self._every_s = progress_every_s
         self._question_tokens = question_tokens(backend.question)
         self._limiter = EvenlySpaced(self._spec.limits)
-        self._stopped: Exception | None = None
+        self._stopped: BaseException | None = None
         self._stop = asyncio.Event()
         self._in_flight = 0
-        self._reserved_usd = 0.0
-        self._spent_usd = 0.0
-        self._unknown_cost = False
         self._tokens = 0
         self._synced = 0  # replies of this run that are on the disk
         self._failures = 0
@@ -131,8 +135,7 @@ class _Collection:
     async def complete(self, journal: Journal) -> None:
         """Asks what is missing; raises the reason if collection must stop."""
         self._journal = journal
-        past = journal.past
-        self._spent_usd = past.cost_usd
+        self._take_over(journal.past)
         todo = [p for p in self._presentations if self._is_open(p.id)]
         self._resumed = len(self._presentations) - len(todo)
         self._started = time.monotonic()
@@ -149,10 +152,22 @@ class _Collection:
                 reporter.cancel()
         for result in results:
             if isinstance(result, BaseException):
-                self._stopped = self._stopped or result  # type: ignore[assignment]
+                self._stopped = self._stopped or result
         if self._stopped is not None:
             journal.sync()
             raise self._stopped
+
+    def _take_over(self, past: Past) -> None:
+        """What earlier runs of this partition spent, received and failed counts on."""
+        tokens = {p.id: call_tokens(self._question_tokens, p) for p in self._presentations}
+        typical = sum(tokens.values()) / max(len(tokens), 1)
+        for cost in past.costs:
+            self._money.replied(cost, self._money.expected(typical))
+        for name in [*past.unanswered, *(name for name, _ in past.open_calls)]:
+            self._money.unanswered(self._money.expected(tokens.get(name, typical)))
+        self._tokens = past.tokens
+        planned_and_closed = [name for name in tokens if not self._is_open(name)]
+        self._failures = sum(name in past.not_ok or name not in past.replied for name in planned_and_closed)
 
     def _is_open(self, name: str) -> bool:
         past = self._journal.past
@@ -174,11 +189,11 @@ class _Collection:
                 return
             try:
                 await self._ask(presentation)
-            except Exception as error:
+            except BaseException as error:  # an interrupt of the orchestrator's, too: no worker goes on alone
                 self._halt(error)
                 raise
 
-    def _halt(self, error: Exception) -> None:
+    def _halt(self, error: BaseException) -> None:
         """Calls in flight still finish: their replies are paid for. None begins."""
         self._stopped = self._stopped or error
         self._stop.set()
@@ -211,44 +226,52 @@ class _Collection:
         self, presentation: Presentation, number: int, tokens: float, turn: int, last: bool
     ) -> float | None:
         """One attempt. Returns the wait before the next one, None when the presentation is done with."""
-        reserved = self._reserve(tokens)
+        expected = self._money.begin(tokens)
         self._in_flight += 1
-        self._journal.asked(presentation.id, number, _utc_now(), self._in_flight)
-        started = time.perf_counter()
         try:
+            self._journal.asked(presentation.id, number, self._in_flight)
+            started = time.perf_counter()
             reply = await self._backend.ask(presentation)
             latency_ms = (time.perf_counter() - started) * 1e3
         except CallFault as fault:
+            if fault.status is None:
+                self._money.unanswered(expected)
             return self._faulted(presentation, number, fault, (time.perf_counter() - started) * 1e3, turn, last)
         finally:
             self._in_flight -= 1
-            self._reserved_usd -= reserved
-        self._received(presentation, number, reply, latency_ms, tokens)
+            self._money.end(expected)
+        self._received(presentation, number, reply, latency_ms, tokens, expected)
         return None
 
     def _received(
-        self, presentation: Presentation, number: int, reply: RawReply, latency_ms: float, tokens: float
+        self,
+        presentation: Presentation,
+        number: int,
+        reply: RawReply,
+        latency_ms: float,
+        tokens: float,
+        expected: float,
     ) -> None:
-        reading = self._backend.read(reply, presentation)
+        try:
+            reading = self._backend.read(reply, presentation)
+        except Exception:
+            # Against its contract; the reply is paid for all the same, so it is kept before the run ends.
+            self._journal.reply(presentation.id, number, reply, latency_ms)
+            raise
         cost = reading_cost(self._spec, reading)
-        usage = {"in": reading.input_tokens, "out": reading.output_tokens, "usd": cost}
+        usage = {"in": reading.input_tokens, "out": reading.output_tokens, "usd": cost, "o": reading.outcome.value}
         self._journal.reply(presentation.id, number, reply, latency_ms, **usage)
         self._limiter.used(reading.input_tokens, tokens)
+        self._money.replied(cost, expected)
         self._tokens += reading.input_tokens or 0
-        if cost is None:
-            self._unknown_cost = True
-            # A budget must not be outspent by replies that do not say what they cost.
-            cost = call_cost(self._spec, tokens) or 0.0
-        self._spent_usd += cost
-        if reading.outcome is not Outcome.OK:
-            self._failures += 1
+        self._failures += reading.outcome is not Outcome.OK
 
     def _faulted(
         self, presentation: Presentation, number: int, fault: CallFault, latency_ms: float, turn: int, last: bool
     ) -> float | None:
         wait = None
         if fault.remedy is Remedy.RETRY and not last:
-            wait = self._wait_before_retry(fault, turn)
+            wait = wait_before_retry(fault, turn, self._spec.limits.max_wait_s)
         self._journal.fault(
             presentation.id,
             number,
@@ -272,26 +295,6 @@ class _Collection:
             self._failures += 1
         return wait
 
-    def _wait_before_retry(self, fault: CallFault, turn: int) -> float:
-        """What the server asks for, else exponential backoff with jitter; capped either way."""
-        cap = self._spec.limits.max_wait_s
-        if fault.retry_after_s is not None:
-            return min(max(fault.retry_after_s, 0.0), cap)
-        return min(FIRST_BACKOFF_S * 2**turn, cap) * random.uniform(0.75, 1.0)
-
-    def _reserve(self, tokens: float) -> float:
-        """Refuses a call that could pass the budget, counting what the calls in flight may still cost."""
-        if self._max_usd is None:
-            return 0.0
-        expected = call_cost(self._spec, tokens) or 0.0
-        if self._spent_usd + self._reserved_usd + expected > self._max_usd:
-            raise CollectionStopped(
-                f"The budget of {self._max_usd:g} USD for '{self._spec.name}' would be passed by the next call "
-                f"({self._spent_usd:.6f} USD spent): raise max_usd and run again; what was received is kept."
-            )
-        self._reserved_usd += expected
-        return expected
-
     async def _report_regularly(self) -> None:
         while True:
             await asyncio.sleep(self._every_s)
@@ -305,13 +308,9 @@ class _Collection:
                 done=self._resumed + new,
                 total=len(self._presentations),
                 failures=self._failures,
-                cost_usd=None if self._unknown_cost else self._spent_usd,
+                cost_usd=self._money.known_usd,
                 tokens=self._tokens,
                 rate_per_s=new / elapsed,
                 resumed=self._resumed,
             )
         )
-
-
-def _utc_now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -76,12 +77,12 @@ def _read_index(path: Path) -> _Index:
         row["latency_ms"] = line["ms"]
         if line["k"] == "reply":
             index.reply_offset.setdefault(name, offset)
-            row |= {"result": "reply", "status": line["s"], "request_id": line["r"], "cost_usd": line.get("usd")}
+            row |= {"result": "reply", "status": line["s"], "request_id": _text(line["r"]), "cost_usd": line.get("usd")}
             row |= {"input_tokens": _count(line.get("in")), "output_tokens": _count(line.get("out"))}
         else:
             index.last_fault[name] = line
-            row |= {"result": line["kind"], "status": line.get("status"), "detail": line.get("detail")}
-            row |= {"wait_ms": line.get("wait_ms"), "request_id": line.get("request_id")}
+            row |= {"result": line["kind"], "status": line.get("status"), "detail": _text(line.get("detail"))}
+            row |= {"wait_ms": line.get("wait_ms"), "request_id": _text(line.get("request_id"))}
     return index
 
 
@@ -95,9 +96,8 @@ def _prediction_rows(
             if offset is None:
                 fault = index.last_fault.get(presentation.id)
                 problem = f"{fault['kind']}: {fault.get('detail') or ''}".rstrip(": ") if fault else "never answered"
-                yield _row(
-                    backend, presentation, prompt_hash, outcome=Outcome.ERROR.value, problem=problem, attempts=calls
-                )
+                failed = {"outcome": Outcome.ERROR.value, "problem": _text(problem), "attempts": calls}
+                yield _row(backend, presentation, prompt_hash, **failed)
                 continue
             file.seek(offset)
             line = json.loads(file.readline())
@@ -109,36 +109,50 @@ def _prediction_rows(
                 presentation,
                 prompt_hash,
                 **_read_columns(reading, backend),
-                request_id=line["r"],
+                request_id=_text(line["r"]),
                 attempts=calls,
-                cost_usd=reading_cost(backend.spec, reading),
+                # As reckoned when it was paid: a price that changed since does not rewrite what was spent.
+                cost_usd=line["usd"] if "usd" in line else reading_cost(backend.spec, reading),
                 latency_ms=line["ms"] if backend.measures_latency else reading.latency_ms,
                 in_flight=asked["f"],
                 run_date=reading.run_date or asked["t"],
-                raw=line["body"],
+                raw=_text(line["body"]),
             )
 
 
 def _read_columns(reading: Reading, backend: Backend) -> dict[str, Any]:
-    vector = reading.probabilities
+    vector, outcome, problem = reading.probabilities, reading.outcome, reading.problem
+    if vector is not None and not _fits(vector, len(backend.question)):
+        vector, outcome, problem = None, _unless_failed(outcome), problem or "the vector does not fit the options"
     predicted = None
-    if vector:
+    if vector is not None:
         predicted = vector.index(max(vector))
     elif reading.choice is not None:
         predicted = backend.question.index_of.get(reading.choice)
+    if predicted is None and outcome is Outcome.OK:
+        outcome, problem = Outcome.INVALID, "the reply names no option of the question"
     return {
-        "outcome": reading.outcome.value,
+        "outcome": outcome.value,
         "probabilities": vector,
         "choice": _text(reading.choice),
-        "predicted_index": predicted,
+        "predicted_index": predicted if outcome is Outcome.OK else None,  # a failure predicts nothing
         "confidence": reading.confidence,
-        "top_probability": max(vector) if vector else None,
+        "top_probability": None if vector is None else max(vector),
         "truncated": reading.truncated,
         "model_resolved": _text(reading.model),
         "input_tokens": _count(reading.input_tokens),
         "output_tokens": _count(reading.output_tokens),
-        "problem": _text(reading.problem),
+        "problem": _text(problem),
     }
+
+
+def _fits(vector: tuple[float, ...], options: int) -> bool:
+    """Whatever an interface returns, a vector that cannot be aligned never reaches the table; the gate judges sums."""
+    return len(vector) == options and all(math.isfinite(value) for value in vector)
+
+
+def _unless_failed(outcome: Outcome) -> Outcome:
+    return Outcome.INVALID if outcome is Outcome.OK else outcome
 
 
 def _text(value: str | None) -> str | None:

@@ -12,13 +12,16 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from zs_assets.backends.base import RawReply, Remedy
 from zs_assets.protocol.errors import JournalError
+from zs_assets.protocol.names import Outcome
 
 FSYNC_EVERY_S = 0.2
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 _IDENTITY = ("prompt_hash", "manifest_hash", "protocol_hash", "model_requested", "spec_hash")
 
 
@@ -45,7 +48,10 @@ class Past:
     open_calls: set[tuple[str, int]] = field(default_factory=set)  # asked without an answer: in flight at a stop
     refused: set[tuple[str, int]] = field(default_factory=set)  # a wrong key ends a run, it spends no attempt
     gave_up: set[str] = field(default_factory=set)  # a request the system rejects
-    cost_usd: float = 0.0
+    unanswered: list[str] = field(default_factory=list)  # calls without any answer: they may have been billed
+    costs: list[float | None] = field(default_factory=list)  # of the replies; None: unknown
+    tokens: int = 0
+    not_ok: set[str] = field(default_factory=set)  # replied, but not with outcome ok
     identity: dict[str, str] = field(default_factory=dict)  # of the backend when it was last opened
     torn_line: bool = False
 
@@ -95,8 +101,9 @@ class Journal:
         if self._failure is not None and exc_info[0] is None:
             raise self._unwritable(self._failure)
 
-    def asked(self, presentation_id: str, attempt: int, run_date: str, in_flight: int) -> None:
-        self._append({"k": "asked", "id": presentation_id, "n": attempt, "t": run_date, "f": in_flight})
+    def asked(self, presentation_id: str, attempt: int, in_flight: int) -> None:
+        """`in_flight` counts this call, too."""
+        self._append({"k": "asked", "id": presentation_id, "n": attempt, "t": _utc_now(), "f": in_flight})
 
     def identity(self, identity: dict[str, str]) -> None:
         """What pins the backend; kept here so that a complete journal needs neither its key nor its model."""
@@ -105,7 +112,7 @@ class Journal:
             self._append({"k": "identity", "identity": identity})
 
     def reply(self, presentation_id: str, attempt: int, reply: RawReply, latency_ms: float, **usage: Any) -> None:
-        self._written += 1
+        """`usage`: in, out (tokens), usd and o (outcome), as read when it arrived."""
         self._append(
             {
                 "k": "reply",
@@ -118,6 +125,7 @@ class Journal:
                 "body": reply.body,
             }
         )
+        self._written += 1  # only now: the syncing thread must not count a line that is not written yet
 
     def fault(self, presentation_id: str, attempt: int, latency_ms: float, **what: Any) -> None:
         """`what`: kind, remedy, detail, status, wait_ms, request_id."""
@@ -130,17 +138,20 @@ class Journal:
 
     def sync(self) -> None:
         """Everything appended is on the disk when this returns."""
+        self.raise_if_failed()
         written = self._written
-        os.fsync(self._fd)
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            self._failure = error
+            raise self._unwritable(error) from None
         if written > self._synced:
             self._synced = written
             self._on_synced(written)
 
     def _append(self, line: dict[str, Any]) -> None:
         self.raise_if_failed()
-        data = (json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n").encode(
-            "utf-8", "surrogatepass"
-        )
+        data = (_encode(line) + "\n").encode("utf-8", "surrogatepass")
         try:
             written = os.write(self._fd, data)
             while written < len(data):  # a signal or a full disk may cut a write short
@@ -153,12 +164,11 @@ class Journal:
     def _sync_loop(self) -> None:
         while True:
             self._dirty.wait()
+            self._dirty.clear()  # before looking at what is asked for, or a request made in between would be lost
             closing = self._closing
-            self._dirty.clear()
             try:
                 self.sync()
-            except OSError as error:
-                self._failure = error
+            except JournalError:  # kept in _failure: the next append, sync or closing raises it
                 return
             if closing:
                 return
@@ -177,9 +187,7 @@ class Journal:
                     line = json.loads(data)
                 except ValueError:
                     if keep + len(data) < size:
-                        raise JournalError(
-                            f"{self.path} is broken at byte {keep}: restore it, or move it aside and ask again."
-                        ) from None
+                        raise broken_journal(self.path, keep) from None
                     self.past.torn_line = True
                     break
                 if not header_seen:
@@ -215,10 +223,16 @@ class Journal:
             self.past.open_calls.add((name, attempt))
             return
         self.past.open_calls.discard((name, attempt))
-        self.past.cost_usd += line.get("usd") or 0.0
         if line["k"] == "reply":
             self.past.replied.add(name)
-        elif line["remedy"] == Remedy.GIVE_UP.value:
+            self.past.costs.append(line.get("usd"))
+            self.past.tokens += line.get("in") or 0
+            if line.get("o", Outcome.OK.value) != Outcome.OK.value:
+                self.past.not_ok.add(name)
+            return
+        if line["status"] is None:
+            self.past.unanswered.append(name)
+        if line["remedy"] == Remedy.GIVE_UP.value:
             self.past.gave_up.add(name)
         elif line["remedy"] == Remedy.STOP.value:
             self.past.refused.add((name, attempt))
@@ -230,13 +244,24 @@ class Journal:
         )
 
 
+def _utc_now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def broken_journal(path: Path, byte: int) -> JournalError:
+    return JournalError(f"{path} is broken at byte {byte}: restore it, or move it aside and ask again.")
+
+
 def journal_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Complete lines about calls with their byte offset, in order; a torn last line is passed over."""
     offset = 0
     with open(path, "rb") as file:
         for data in file:
             if data.endswith(b"\n"):
-                line = json.loads(data)
+                try:
+                    line = json.loads(data)
+                except ValueError:
+                    raise broken_journal(path, offset) from None
                 if line["k"] not in ("header", "identity"):
                     yield offset, line
             offset += len(data)

@@ -13,25 +13,29 @@ from zs_assets.backends.systems import Limits
 
 
 class EvenlySpaced:
-    """Hands out send times at least 1/requests_per_second apart, further apart where tokens demand it."""
+    """Lets calls go at least 1/requests_per_second apart, and further apart where tokens demand it."""
 
     def __init__(self, limits: Limits):
         self._interval = 1.0 / limits.requests_per_second if limits.requests_per_second else 0.0
         self._per_token = 1.0 / limits.tokens_per_second if limits.tokens_per_second else 0.0
-        self._next = 0.0
+        self._next_by_requests = 0.0
+        self._next_by_tokens = 0.0
+        self._queue = asyncio.Lock()  # first come, first sent
 
     async def turn(self, estimated_tokens: float) -> None:
         """Returns when the next call may be sent."""
         if not self._interval and not self._per_token:
             return
-        now = time.monotonic()
-        at = max(now, self._next)
-        # Claimed before sleeping: no two callers get the same slot.
-        self._next = at + max(self._interval, estimated_tokens * self._per_token)
-        if at > now:
-            await asyncio.sleep(at - now)
+        async with self._queue:
+            while (wait := max(self._next_by_requests, self._next_by_tokens) - time.monotonic()) > 0:
+                await asyncio.sleep(wait)
+            # Counted from when this call really goes: turns missed while the event loop stood still are not made up
+            # for, or they would leave in one burst.
+            now = time.monotonic()
+            self._next_by_requests = now + self._interval
+            self._next_by_tokens = max(now, self._next_by_tokens) + estimated_tokens * self._per_token
 
     def used(self, actual_tokens: int | None, estimated_tokens: float) -> None:
-        """Corrects the schedule by what the system counted beyond the estimate."""
-        if actual_tokens is not None and self._per_token:
-            self._next += max(0.0, actual_tokens - estimated_tokens) * self._per_token
+        """Corrects the schedule by what the system counted, in either direction."""
+        if actual_tokens is not None:
+            self._next_by_tokens += (actual_tokens - estimated_tokens) * self._per_token

@@ -13,6 +13,9 @@ from zs_assets.protocol.question import Presentation, Question
 FIXED_TOKENS = 280
 CHARACTERS_PER_TOKEN = 3.0
 OPTION_SYNTAX_CHARACTERS = 6
+# Measured output of one choice question.
+FIXED_OUTPUT_TOKENS = 17
+OUTPUT_TOKENS_PER_OPTION = 7
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,16 @@ def call_tokens(question_part: float, presentation: Presentation) -> float:
     return question_part + len(presentation.example.text) / CHARACTERS_PER_TOKEN
 
 
-def call_cost(spec: SystemSpec, tokens: float) -> float | None:
-    """Estimated USD of a call not made yet; None without a price."""
+def call_cost(spec: SystemSpec, question: Question, input_tokens: float, calls: int = 1) -> float | None:
+    """Estimated USD of calls not made yet, `input_tokens` being those of all of them; None without a price."""
     if spec.is_free:
         return 0.0
-    return None if spec.price is None else tokens * spec.price.input_per_million_usd / 1e6
+    if spec.price is None:
+        return None
+    output_tokens = calls * (FIXED_OUTPUT_TOKENS + OUTPUT_TOKENS_PER_OPTION * len(question))
+    return input_tokens * spec.price.input_per_million_usd / 1e6 + (
+        output_tokens * spec.price.output_per_million_usd / 1e6
+    )
 
 
 def estimate(spec: SystemSpec, question: Question, presentations: Sequence[Presentation]) -> Estimate:
@@ -70,4 +78,4 @@ def estimate(spec: SystemSpec, question: Question, presentations: Sequence[Prese
     tokens = sum(call_tokens(part, presentation) for presentation in presentations)
     by_requests = calls / spec.limits.requests_per_second if spec.limits.requests_per_second else 0.0
     by_tokens = tokens / spec.limits.tokens_per_second if spec.limits.tokens_per_second else 0.0
-    return Estimate(calls, round(tokens), call_cost(spec, tokens), max(by_requests, by_tokens))
+    return Estimate(calls, round(tokens), call_cost(spec, question, tokens, calls), max(by_requests, by_tokens))

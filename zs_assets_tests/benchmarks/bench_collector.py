@@ -21,6 +21,7 @@ import httpx
 from zs_assets.backends.hosted import CONNECTIONS_PER_CLIENT
 from zs_assets.backends.systemone import SystemOneBackend
 from zs_assets.collection import collector
+from zs_assets.collection.budget import Budget
 from zs_assets.collection.journal import Journal
 from zs_assets_tests.collection.jev_run import KEY, QUESTION, header, jev, presentations
 
@@ -64,7 +65,7 @@ def collector_rate(url: str, concurrency: int) -> float:
     backend = SystemOneBackend(jev(concurrency=concurrency), QUESTION)
     planned = presentations(CALLS)
     with tempfile.TemporaryDirectory() as folder:
-        run = collector._Collection(backend, planned, 4, None, False, None, 1.0)
+        run = collector._Collection(backend, planned, 4, Budget(backend.spec, QUESTION, None), False, None, 1.0)
         with Journal(Path(folder) / "journal.jsonl", header(), run.on_synced) as journal:
             started = time.perf_counter()
             asyncio.run(run.complete(journal))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from zs_assets.backends.base import Backend, RawReply, Reading
 from zs_assets.backends.systems import SystemSpec
-from zs_assets.collection import collect, journalled_replies
+from zs_assets.collection import Progress, collect, journalled_replies
 from zs_assets.collection import journal as journal_module
 from zs_assets.collection.journal import Journal
 from zs_assets.protocol.errors import BackendUnavailable, JournalError
@@ -161,7 +161,7 @@ def test_a_budget_without_a_price_is_refused_before_any_call(tmp_path):
 
 
 def test_progress_counts_replies_only_once_they_are_on_the_disk(tmp_path):
-    seen = []
+    seen: list[Progress] = []
     collect_echo(tmp_path / "j.jsonl", on_progress=seen.append)
     assert seen[-1].done == seen[-1].total == COUNT
     assert seen[-1].cost_usd is None

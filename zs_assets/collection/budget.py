@@ -1,0 +1,63 @@
+"""The spending of one partition: what is known, what must be assumed, what calls in flight may still cost."""
+
+from __future__ import annotations
+
+from zs_assets.backends.systems import SystemSpec
+from zs_assets.collection.pricing import call_cost
+from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped
+from zs_assets.protocol.question import Question
+
+
+class Budget:
+    """Keeps `max_usd`. Without one it only counts.
+
+    A reply that does not say what it cost, and a call that got no answer at all (it may have been billed), are counted
+    at their estimate against the limit, and never as known cost.
+    """
+
+    def __init__(self, spec: SystemSpec, question: Question, max_usd: float | None):
+        if max_usd is not None and not spec.is_free and spec.price is None:
+            raise BackendUnavailable(
+                f"Backend '{spec.name}' has no known price, so a budget of {max_usd:g} USD cannot be kept: add its "
+                "price to its systems entry, or run without max_usd."
+            )
+        self._spec = spec
+        self._question = question
+        self._max_usd = max_usd
+        self._known_usd = 0.0
+        self._unknown = 0  # replies whose cost nobody knows
+        self._assumed_usd = 0.0
+        self._in_flight_usd = 0.0
+
+    @property
+    def known_usd(self) -> float | None:
+        """None once the cost of any reply is unknown."""
+        return None if self._unknown else self._known_usd
+
+    def expected(self, tokens: float) -> float:
+        return call_cost(self._spec, self._question, tokens) or 0.0
+
+    def begin(self, tokens: float) -> float:
+        """Reserves a call's estimate and returns it; refuses a call that could pass the limit."""
+        expected = self.expected(tokens)
+        spent = self._known_usd + self._assumed_usd
+        if self._max_usd is not None and spent + self._in_flight_usd + expected > self._max_usd:
+            raise CollectionStopped(
+                f"The budget of {self._max_usd:g} USD for '{self._spec.name}' would be passed by the next call "
+                f"({spent:.6f} USD spent): raise max_usd and run again; what was received is kept."
+            )
+        self._in_flight_usd += expected
+        return expected
+
+    def end(self, reserved: float) -> None:
+        self._in_flight_usd -= reserved
+
+    def replied(self, cost: float | None, expected: float) -> None:
+        if cost is None:
+            self._unknown += 1
+            self._assumed_usd += expected
+        else:
+            self._known_usd += cost
+
+    def unanswered(self, expected: float) -> None:
+        self._assumed_usd += expected
