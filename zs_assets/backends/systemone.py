@@ -9,11 +9,11 @@ from typing import Any
 from zs_assets.backends.base import CallFault, RawReply, Reading
 from zs_assets.backends.hosted import HostedBackend
 from zs_assets.backends.systems import SystemSpec
+from zs_assets.backends.tiny_decision import PRESENTATION, QUESTION
 from zs_assets.backends.vectors import read_vector
 from zs_assets.protocol.errors import BackendUnavailable
-from zs_assets.protocol.hashing import sha256_text
 from zs_assets.protocol.names import Outcome
-from zs_assets.protocol.question import Example, Option, Presentation, Question
+from zs_assets.protocol.question import Presentation, Question
 
 QUESTION_ID = "label"
 
@@ -92,15 +92,9 @@ def parse_strictly(text: str) -> dict[str, Any]:
 
 async def probe(spec: SystemSpec) -> str:
     """One tiny decision; a sentence on what answered, or BackendUnavailable with what is wrong."""
-    question = Question(
-        "What is this text about?",
-        (Option("weather", "The text is about the weather."), Option("cooking", "The text is about cooking.")),
-    )
-    text = "Heavy rain is expected all afternoon."
-    presentation = Presentation(Example("doctor", text, sha256_text(text), 0), (0, 1), 0, 0)
-    async with SystemOneBackend(spec, question) as backend:
+    async with SystemOneBackend(spec, QUESTION) as backend:
         try:
-            reading = backend.read(await backend.ask(presentation), presentation)
+            reading = backend.read(await backend.ask(PRESENTATION), PRESENTATION)
         except CallFault as fault:
             raise BackendUnavailable(f"{backend.base_url} did not decide: {fault}; {_advice(spec, fault)}.") from None
     if reading.outcome is not Outcome.OK:

@@ -10,19 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zs_assets.assets.resources import Workspace
+from zs_assets.backends.base import CallFault
 from zs_assets.backends.registry import build_backend, check_ready
 from zs_assets.backends.systems import SystemSpec, known_systems
+from zs_assets.backends.tiny_decision import PRESENTATION, QUESTION
 from zs_assets.components.catalogue import all_studies
 from zs_assets.components.instance import dagster_instance
 from zs_assets.protocol.errors import StudyError, ZsAssetsError
-from zs_assets.protocol.hashing import sha256_text
-from zs_assets.protocol.question import Example, Option, Presentation, Question
-
-TINY = Question(
-    "What is this text about?",
-    (Option("weather", "The text is about the weather."), Option("cooking", "The text is about cooking.")),
-)
-TINY_TEXT = "Heavy rain is expected all afternoon."
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ def check_system(name: str) -> list[Finding]:
         return [Finding(name, False, problem)]
     try:
         return [Finding(name, True, asyncio.run(_one_decision(systems[name])))]
-    except ZsAssetsError as error:
+    except (ZsAssetsError, CallFault) as error:
         return [Finding(name, False, str(error))]
 
 
@@ -59,10 +53,8 @@ async def _one_decision(spec: SystemSpec) -> str:
         from zs_assets.backends.systemone import probe
 
         return await probe(spec)
-    example = Example("doctor", TINY_TEXT, sha256_text(TINY_TEXT), 0)
-    presentation = Presentation(example, order=(0, 1), order_index=0, repeat=0)
-    async with build_backend(spec, TINY) as backend:
-        reading = backend.read(await backend.ask(presentation), presentation)
+    async with build_backend(spec, QUESTION) as backend:
+        reading = backend.read(await backend.ask(PRESENTATION), PRESENTATION)
     return f"answered {reading.outcome.value} as {reading.model}, probabilities {reading.probabilities}."
 
 
