@@ -21,6 +21,13 @@ from zs_assets.stats.calibration import (
 )
 from zs_assets.stats.dataset_means import DatasetMean, equal_weight_mean, mean_difference
 from zs_assets.stats.discrimination import ClassCounts, accuracy, class_counts, macro_f1
+from zs_assets.stats.intervals import (
+    CONFIDENCE_LEVEL,
+    ProportionInterval,
+    clopper_pearson_interval,
+    clopper_pearson_upper,
+    wilson_interval,
+)
 from zs_assets.stats.latency import (
     EmpiricalDistribution,
     LatencyPercentiles,
@@ -64,6 +71,7 @@ from zs_assets.stats.vectors import (
 )
 
 __all__ = [
+    "CONFIDENCE_LEVEL",
     "ECE_BINS",
     "FAILED",
     "HALF_STEP_FLOOR",
@@ -80,6 +88,7 @@ __all__ = [
     "Metric",
     "PairedDifferences",
     "PairedInterval",
+    "ProportionInterval",
     "RankingReversal",
     "RiskCoverage",
     "Scheme",
@@ -88,6 +97,8 @@ __all__ = [
     "brier_rows",
     "calibration_bins",
     "class_counts",
+    "clopper_pearson_interval",
+    "clopper_pearson_upper",
     "confidence_levels",
     "coverage_at_error_budget",
     "dataset_stream",
@@ -119,4 +130,5 @@ __all__ = [
     "top_label_ece",
     "top_label_ece_linspace",
     "top_probability",
+    "wilson_interval",
 ]
