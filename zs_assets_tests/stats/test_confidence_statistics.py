@@ -50,8 +50,8 @@ def test_the_published_example() -> None:
 
 
 def test_a_margin_has_one_value_on_the_grid_and_several_in_floats() -> None:
-    statistics = confidence_statistics(hundredths([90, 10, 0], [80, 5, 10], [85, 5, 10]), 2)
-    assert statistics.grid.margin.tolist() == [80, 75, 80]
+    statistics = confidence_statistics(hundredths([90, 10, 0], [80, 10, 5], [85, 5, 5]), 2)
+    assert statistics.grid.margin.tolist() == [80, 70, 80]
     assert statistics.margin_top2[0] != statistics.margin_top2[2]
 
 
