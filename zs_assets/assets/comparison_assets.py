@@ -11,9 +11,9 @@ from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.resources import Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
+from zs_assets.protocol.analyses import PairedDifferencesAnalysis
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.names import PAIR_SEPARATOR, AssetName
-from zs_assets.protocol.study import PairedDifferencesAnalysis
 from zs_assets.stats import (
     Metric,
     PairedDifferences,

@@ -1,5 +1,6 @@
 """source -> examples -> manifest, one partition per dataset."""
 
+import contextlib
 import json
 
 import dagster as dg
@@ -8,7 +9,7 @@ import pyarrow as pa
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.resources import Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
-from zs_assets.protocol.errors import FrozenManifestError, GateRefused
+from zs_assets.protocol.errors import FrozenManifestError, GateRefused, SourceError
 from zs_assets.protocol.hashing import prompt_hash, sha256_bytes
 from zs_assets.protocol.manifest_format import manifest_hash, manifest_jsonl
 from zs_assets.protocol.names import AssetName, Gate
@@ -31,7 +32,12 @@ def _dataset_spec(graph: StudyGraph) -> dg.SourceAsset:
         description="One version per dataset: its entry in the study's YAML and the pin of its source.",
     )
     def dataset_spec() -> dg.DataVersionsByPartition:
-        return dg.DataVersionsByPartition({spec.name: graph.dataset_version(spec) for spec in graph.spec.datasets})
+        versions = {}
+        for spec in graph.spec.datasets:
+            # A source that cannot be read now has no version to tell; its examples say what is wrong with it.
+            with contextlib.suppress(SourceError):
+                versions[spec.name] = graph.dataset_version(spec)
+        return dg.DataVersionsByPartition(versions)
 
     return dataset_spec
 

@@ -5,57 +5,15 @@ Only what is fixed before inference is decided here; how a source is read or a b
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from zs_assets.protocol.analyses import Analyses
 from zs_assets.protocol.hashing import sha256_json
 from zs_assets.protocol.names import PAIR_SEPARATOR
 from zs_assets.protocol.question import Question
-
-SLUG = r"^[a-z0-9][a-z0-9_]*$"
-Slug = Annotated[str, Field(pattern=SLUG)]
-
-BTZSC_REPOSITORY = "btzsc/btzsc"
-BTZSC_REVISION = "fef2a2ac62b69c58670047dddf045c53d7c3cb5e"
-
-
-class Strict(BaseModel):
-    """A part of a study: immutable, and closed to keys it does not know."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class BtzscSource(Strict):
-    """One configuration of BTZSC on the Hugging Face Hub, at a pinned revision."""
-
-    kind: Literal["btzsc"] = "btzsc"
-    config: Slug
-    repository: str = BTZSC_REPOSITORY
-    revision: str = BTZSC_REVISION
-
-
-class FileSource(Strict):
-    """A csv, jsonl or parquet file of the user's. `labels` maps label id -> description, in declared order."""
-
-    kind: Literal["file"] = "file"
-    path: str  # relative paths start at the study's folder
-    text_column: str = "text"
-    label_column: str | None = "label"  # None: texts without gold labels
-    id_column: str | None = None  # None: the row number
-    labels: dict[str, str | None] | None = None  # inline, or
-    labels_file: str | None = None  # a YAML or JSON file {instructions, labels}
-    sha256: str | None = None  # checked when given
-
-
-class DemoSource(Strict):
-    """One of the authored demonstration datasets that ship with the package."""
-
-    kind: Literal["demo"] = "demo"
-    name: Slug
-
-
-Source = Annotated[BtzscSource | FileSource | DemoSource, Field(discriminator="kind")]
+from zs_assets.protocol.source_specs import Slug, Source, Strict
 
 
 class Sample(Strict):
@@ -85,14 +43,17 @@ class DatasetSpec(Strict):
     task: str = "classification"
     instructions: str | None = None  # overrides the study's question for this dataset
     private: bool = False  # True: no texts and no per-example rows in a publication
+    parent_separator: str | None = None  # "/": the part of an option's id before it names its parent domain
+    prompt_hash: str | None = None  # refuses any other instructions, options or order
 
     @model_validator(mode="before")
     @classmethod
     def _source_by_kind_alone(cls, data: Any) -> Any:
-        """`source: btzsc` is short for the configuration (or demo set) named like the dataset."""
+        """`source: btzsc` is short for the configuration (or demo set) named like the dataset; others take defaults."""
         if isinstance(data, dict) and isinstance(data.get("source"), str):
             kind, name = data["source"], data.get("name")
             short = {"btzsc": {"kind": "btzsc", "config": name}, "demo": {"kind": "demo", "name": name}}
+            short |= {alone: {"kind": alone} for alone in ("banking77", "wos")}
             if kind in short:
                 return {**data, "source": short[kind]}
         return data
@@ -131,25 +92,9 @@ class Scoring(Strict):
         return value
 
 
-class PairedDifferencesAnalysis(Strict):
-    """Paired bootstrap of metric differences, a minus b."""
-
-    # Not tuple[Slug, Slug]: Dagster's sample YAML cannot show a schema of fixed positions.
-    pairs: tuple[tuple[Slug, ...], ...] | Literal["all"] = "all"
-    resamples: int = Field(default=2000, ge=1)
-    seed: int = 20260917
-
-    @field_validator("pairs")
-    @classmethod
-    def _pairs_have_two(cls, value: tuple[tuple[str, ...], ...] | str) -> tuple[tuple[str, ...], ...] | str:
-        for pair in () if isinstance(value, str) else value:
-            if len(pair) != 2:
-                raise ValueError(f"a pair names two backends, not {len(pair)} ({', '.join(pair)})")
-        return value
-
-
-class Analyses(Strict):
-    paired_differences: PairedDifferencesAnalysis | None = None
+def pair_name(pair: tuple[str, str]) -> str:
+    """Partition key of an ordered pair of backends."""
+    return PAIR_SEPARATOR.join(pair)
 
 
 class StudySpec(Strict):
@@ -161,7 +106,7 @@ class StudySpec(Strict):
     description: str = ""
     datasets: tuple[DatasetSpec, ...] = Field(min_length=1)
     backends: tuple[Slug, ...] = Field(min_length=1)
-    systems: dict[Slug, dict[str, Any]] = {}  # inline entries, as in systems.yaml
+    systems: dict[Slug, dict[str, Any]] = Field(default_factory=dict)  # inline entries, as in systems.yaml
     plan: Plan = Plan()
     scoring: Scoring = Scoring()
     gates: GateLimits = GateLimits()
@@ -177,15 +122,16 @@ class StudySpec(Strict):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise ValueError(f"study '{self.name}' names {kind} {', '.join(twice)} twice: keep one")
-        for a, b in self.pairs:
-            for name in (a, b):
-                if name not in self.backends:
-                    raise ValueError(
-                        f"study '{self.name}' compares '{name}', which is none of its backends "
-                        f"({', '.join(self.backends)}): add it to backends or drop the pair"
-                    )
-            if a == b:
-                raise ValueError(f"study '{self.name}' compares '{a}' with itself: name two backends")
+        for analysis, pairs in self.analyses.named_pairs().items():
+            for a, b in pairs:
+                for name in (a, b):
+                    if name not in self.backends:
+                        raise ValueError(
+                            f"study '{self.name}' compares '{name}' in {analysis}, which is none of its backends "
+                            f"({', '.join(self.backends)}): add it to backends or drop the pair"
+                        )
+                if a == b:
+                    raise ValueError(f"study '{self.name}' compares '{a}' with itself in {analysis}: name two backends")
         return self
 
     @property
@@ -200,7 +146,17 @@ class StudySpec(Strict):
 
     @property
     def pair_names(self) -> tuple[str, ...]:
-        return tuple(f"{a}{PAIR_SEPARATOR}{b}" for a, b in self.pairs)
+        return tuple(pair_name(pair) for pair in self.pairs)
+
+    @property
+    def cascades(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (primary, fallback) of the cascades."""
+        return self.analyses.named_pairs()["cascades"]
+
+    @property
+    def decision_logs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (backend, reference) compared without gold labels."""
+        return self.analyses.named_pairs()["decision_log"]
 
     def dataset(self, name: str) -> DatasetSpec:
         for dataset in self.datasets:
@@ -212,7 +168,8 @@ class StudySpec(Strict):
         """What a dataset partition depends on in the YAML: its own entry, the question and the plan."""
         return sha256_json(
             {
-                "dataset": dataset.model_dump(mode="json"),
+                # What is looked up or compared afterwards changes nothing that is asked.
+                "dataset": dataset.model_dump(mode="json", exclude={"parent_separator", "prompt_hash"}),
                 "question": self.question,
                 "plan": self.plan.model_dump(mode="json"),
                 "sum_tolerance": self.gates.sum_tolerance,

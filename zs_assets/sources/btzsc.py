@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zs_assets.protocol.errors import SourceError, StudyError
 from zs_assets.protocol.question import Option, Question
-from zs_assets.protocol.study import BtzscSource
+from zs_assets.protocol.source_specs import BtzscSource
 from zs_assets.sources.base import Dataset, make_example, sha256_of_files
 from zs_assets.sources.pairs import read_pairs
 

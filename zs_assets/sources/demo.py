@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from zs_assets.protocol.errors import StudyError
-from zs_assets.protocol.study import DemoSource, FileSource
+from zs_assets.protocol.source_specs import DemoSource, FileSource
 from zs_assets.sources import file
 from zs_assets.sources.base import Dataset
 

@@ -1,18 +1,21 @@
-"""A csv, jsonl or parquet file of the user's, with labels declared in the study or in a file of their own."""
+"""A csv, jsonl, parquet or xlsx file, with labels declared in the study or in a file of their own."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from zs_assets.protocol.errors import SourceError, StudyError
 from zs_assets.protocol.hashing import sha256_text
 from zs_assets.protocol.question import Example, Question
-from zs_assets.protocol.study import FileSource
+from zs_assets.protocol.source_specs import FileSource
 from zs_assets.sources.base import Dataset, make_example, sha256_of_files
+from zs_assets.sources.fetch import local_file, pinned_name
 from zs_assets.sources.labels import DeclaredLabels, declare, read_labels_file
 from zs_assets.sources.records import Record, read_records
+
+DATA = "The path of a file source"
+LABELS = "The labels_file of a file source"
 
 
 def load(source: FileSource, instructions: str | None, study_question: str, study_folder: Path | None) -> Dataset:
@@ -20,47 +23,55 @@ def load(source: FileSource, instructions: str | None, study_question: str, stud
 
     `instructions` are the dataset's own; the labels file's come next, the study's question last.
     """
-    path = _data_file(source, study_folder)
-    digest = sha256_of_files([path])
-    if source.sha256 is not None and source.sha256.lower() != digest:
-        raise SourceError(
-            f"{path} has sha256 {digest} where the study pins {source.sha256}: restore the file or change the pin."
-        )
+    columns = [c for c in (source.text_column, source.label_column, source.id_column) if c is not None]
+    records = read_records(local_file(source.path, study_folder, DATA), list(dict.fromkeys(columns)))
+    return dataset_of(source, records, instructions, study_question, study_folder)
+
+
+def dataset_of(
+    source: FileSource,
+    records: list[Record],
+    instructions: str | None,
+    study_question: str,
+    study_folder: Path | None,
+) -> Dataset:
+    """Records with the source's columns as a dataset; SourceError names the row that cannot be used."""
+    path = local_file(source.path, study_folder, DATA)
+    digest = _checked_sha256(path, source.sha256)
     declared = _declared_labels(source, study_folder)
     question = Question(instructions or declared.instructions or study_question, declared.options)
-    columns = [c for c in (source.text_column, source.label_column, source.id_column) if c is not None]
-    records = read_records(path, list(dict.fromkeys(columns)))
     examples = _examples(path, source, records, question)
     provenance = {"path": source.path, "sha256": digest, "rows": str(len(records))}
     if source.labels_file is not None:
         provenance["labels_file"] = source.labels_file
-        provenance["labels_sha256"] = sha256_of_files([_resolve(source.labels_file, study_folder)])
+        provenance["labels_sha256"] = sha256_of_files([local_file(source.labels_file, study_folder, LABELS)])
     return Dataset(examples, question, {}, provenance)
 
 
+def _checked_sha256(path: Path, pinned: str | None) -> str:
+    """The file's sha256; SourceError if the study pins another one."""
+    digest = sha256_of_files([path])
+    if pinned is not None and pinned.lower() != digest:
+        raise SourceError(
+            f"{path} has sha256 {digest} where the study pins {pinned}: restore the file or change the pin."
+        )
+    return digest
+
+
 def pin(source: FileSource, study_folder: Path | None) -> str:
-    """sha256 of the data file; with a labels file, the sha256 over both files' hashes."""
-    digest = sha256_of_files([_data_file(source, study_folder)])
+    """sha256 of the data file; with a labels file, the sha256 over both files' hashes.
+
+    A URL stands for its file until the file is read: the pinned sha256 where there is one, else the URL's text.
+    """
+    digest = _pin_of(source.path, source.sha256, study_folder, DATA)
     if source.labels_file is None:
         return digest
-    labels = _resolve(source.labels_file, study_folder)
-    if not labels.is_file():
-        raise SourceError(f"Labels file {labels} does not exist: correct labels_file.")
-    return sha256_text(f"{digest}\n{sha256_of_files([labels])}\n")
+    return sha256_text(f"{digest}\n{_pin_of(source.labels_file, None, study_folder, LABELS)}\n")
 
 
-def _resolve(path: str, study_folder: Path | None) -> Path:
-    return (study_folder or Path()) / Path(path).expanduser()
-
-
-def _data_file(source: FileSource, study_folder: Path | None) -> Path:
-    path = _resolve(source.path, study_folder)
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise SourceError(f"{path} {what}: correct the path, which starts at the study's folder unless absolute.")
-    if not os.access(path, os.R_OK):
-        raise SourceError(f"{path} may not be read by this user: change its permissions.")
-    return path
+def _pin_of(path: str, sha256: str | None, study_folder: Path | None, where: str) -> str:
+    found = pinned_name(path, study_folder, where)
+    return sha256_of_files([found]) if isinstance(found, Path) else sha256 or sha256_text(found)
 
 
 def _declared_labels(source: FileSource, study_folder: Path | None) -> DeclaredLabels:
@@ -68,7 +79,7 @@ def _declared_labels(source: FileSource, study_folder: Path | None) -> DeclaredL
         given = "neither labels nor" if source.labels is None else "both labels and"
         raise StudyError(f"The file source {source.path} has {given} labels_file: give exactly one of the two.")
     if source.labels_file is not None:
-        return read_labels_file(_resolve(source.labels_file, study_folder))
+        return read_labels_file(local_file(source.labels_file, study_folder, LABELS))
     return declare(source.labels, None, f"The file source {source.path}")
 
 

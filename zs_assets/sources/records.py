@@ -1,4 +1,4 @@
-"""Rows of a csv, jsonl or parquet file with the place each stands at, so that every complaint can name it."""
+"""Rows of a csv, jsonl, parquet or xlsx file with the place each stands at, so that every complaint can name it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from zs_assets.protocol.errors import SourceError
+
+
+class MissingColumns(SourceError):
+    """The file lacks columns that were asked for."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,7 @@ class Record:
 
 def read_records(path: Path, columns: Sequence[str]) -> list[Record]:
     """The wanted columns of every row, in file order; the file's ending says which format it is in."""
-    readers = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}
+    readers = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet, ".xlsx": _xlsx}
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise SourceError(f"{path} ends in '{path.suffix}': give a file that ends in {', '.join(readers)}.")
@@ -38,7 +43,7 @@ def read_records(path: Path, columns: Sequence[str]) -> list[Record]:
 def _check_columns(path: Path, wanted: Sequence[str], present: Sequence[str]) -> None:
     missing = [column for column in wanted if column not in present]
     if missing:
-        raise SourceError(
+        raise MissingColumns(
             f"{path} has no column {', '.join(repr(column) for column in missing)}, its columns are "
             f"{', '.join(present)}: correct text_column, label_column or id_column."
         )
@@ -111,3 +116,29 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Record]:
         raise SourceError(f"{path} cannot be read as parquet ({error}): write it again.") from error
     for number, values in enumerate(rows, start=1):
         yield Record(f"row {number}", values)
+
+
+def _xlsx(path: Path, columns: Sequence[str]) -> Iterator[Record]:
+    """The first sheet, whose first row names the columns."""
+    try:
+        from openpyxl import load_workbook
+        from openpyxl.utils.exceptions import InvalidFileException
+    except ImportError:
+        raise SourceError(
+            f"Reading {path} needs the extra xlsx: pip install 'zs-assets[xlsx]', or save the sheet as csv."
+        ) from None
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+    except (InvalidFileException, BadZipFile, KeyError, OSError) as error:
+        raise SourceError(f"{path} cannot be read as xlsx ({error}): save it again.") from error
+    try:
+        rows = book.worksheets[0].iter_rows(values_only=True)
+        header = ["" if name is None else str(name).strip() for name in next(rows, ())]
+        _check_columns(path, columns, header)
+        at = {column: header.index(column) for column in columns}
+        for number, cells in enumerate(rows, start=2):
+            if any(cell is not None for cell in cells):  # sheets end in rows that were once formatted
+                values = {column: cells[index] if index < len(cells) else None for column, index in at.items()}
+                yield Record(f"row {number}", values)
+    finally:
+        book.close()

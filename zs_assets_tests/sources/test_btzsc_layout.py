@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from zs_assets.protocol.errors import SourceError, StudyError
-from zs_assets.protocol.study import BTZSC_REVISION, DatasetSpec
+from zs_assets.protocol.source_specs import BTZSC_REVISION
+from zs_assets.protocol.study import DatasetSpec
 from zs_assets.sources import load_dataset, source_pin
 from zs_assets.sources.btzsc import CONFIGS
 from zs_assets_tests.loopback_hub import LoopbackHub

@@ -133,7 +133,7 @@ def test_a_long_document_fits_a_csv_field(load, tmp_path):
         ('{"id": 1, "text": null, "label": "ham"}', "rows.jsonl", "empty text in line 1"),
         ('{"id": 1, "text": "\\ud83d", "label": "ham"}', "rows.jsonl", "half a surrogate pair in the text of line 1"),
         ("not parquet", "rows.parquet", "cannot be read as parquet"),
-        ("x", "rows.xlsx", "ends in '.xlsx': give a file that ends in .csv, .jsonl, .parquet"),
+        ("x", "rows.txt", "ends in '.txt': give a file that ends in .csv, .jsonl, .parquet, .xlsx"),
     ],
 )
 def test_a_broken_file_is_one_sentence(refusal, content, name, sentence):
@@ -171,7 +171,7 @@ def test_the_pin_follows_data_and_labels(tmp_path):
     (tmp_path / "labels.yaml").write_text("labels: {spam: other, ham: h}")
     assert source_pin(from_file, tmp_path) != before
     (tmp_path / "labels.yaml").unlink()
-    with pytest.raises(SourceError, match="does not exist: correct labels_file"):
+    with pytest.raises(SourceError, match=r"labels_file of a file source: .*labels.yaml does not exist"):
         source_pin(from_file, tmp_path)
 
 
@@ -213,5 +213,5 @@ def test_labels_are_declared_in_exactly_one_place(load, tmp_path):
         load(spec_of("rows.csv", labels=None))
     with pytest.raises(StudyError, match="both labels and labels_file"):
         load(spec_of("rows.csv", labels_file="l.yaml"))
-    with pytest.raises(SourceError, match="cannot be read"):
+    with pytest.raises(SourceError, match=r"absent.yaml does not exist: correct the path"):
         load(spec_of("rows.csv", labels=None, labels_file="absent.yaml"))

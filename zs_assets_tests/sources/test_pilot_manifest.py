@@ -8,7 +8,8 @@ import json
 import pytest
 
 from zs_assets.protocol.manifest_format import manifest_hash, manifest_jsonl
-from zs_assets.protocol.study import BTZSC_REVISION, DatasetSpec
+from zs_assets.protocol.source_specs import BTZSC_REVISION
+from zs_assets.protocol.study import DatasetSpec
 from zs_assets.sources import load_dataset, source_pin
 from zs_assets.sources.sampling import draw
 from zs_assets_tests.loopback_hub import LoopbackHub

@@ -1,0 +1,102 @@
+"""Models of a study's `analyses`: what is computed of the predictions, and with which seeds. All of them optional."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from zs_assets.protocol.source_specs import Slug, Strict
+
+
+def _is_a_share(value: str) -> str:
+    if not 0 < Fraction(value) < 1:
+        raise ValueError(f"{value} must lie between 0 and 1")
+    return value
+
+
+Share = Annotated[str, AfterValidator(_is_a_share)]
+"""A share as exact text: `1/20` or `.05`. A float could not say 5 %."""
+
+# Not tuple[Slug, Slug]: Dagster's sample YAML cannot show a schema of fixed positions.
+PairOfBackends = tuple[Slug, ...]
+
+
+def _are_pairs(value: tuple[tuple[str, ...], ...] | str) -> tuple[tuple[str, ...], ...] | str:
+    for pair in () if isinstance(value, str) else value:
+        if len(pair) != 2:
+            raise ValueError(f"a pair names two backends, not {len(pair)} ({', '.join(pair)})")
+    return value
+
+
+class PairedDifferencesAnalysis(Strict):
+    """Paired bootstrap of metric differences, a minus b."""
+
+    pairs: tuple[PairOfBackends, ...] | Literal["all"] = "all"
+    resamples: int = Field(default=2000, ge=1)
+    seed: int = 20260917
+
+    _pairs = field_validator("pairs")(_are_pairs)
+
+
+class CalibrationAnalysis(Strict):
+    """Observed confidence levels, tiers, ECE and Brier with intervals, AUROC of four statistics, certified thresholds.
+
+    Made for every backend that reports a confidence; the seed starts a fresh stream for each use, as published.
+    """
+
+    resamples: int = Field(default=10_000, ge=1)
+    seed: int = 1729
+    certified_risks: tuple[Share, ...] = ("1/20", "2/25", "1/10", "3/20")
+    certified_confidences: tuple[Share, ...] = ("9/10", "19/20")
+
+
+class ValidationSplit(Strict):
+    """A confirmatory run: thresholds chosen on this share of the examples, evaluated once on the others."""
+
+    share: Share = "1/2"
+    seed: int = 1
+
+
+class CascadesAnalysis(Strict):
+    """Primary where its confidence is at least a threshold, fallback elsewhere; pairs are [primary, fallback]."""
+
+    pairs: tuple[PairOfBackends, ...] = Field(min_length=1)
+    targets: tuple[Share, ...] = ("9/10", "19/20", "49/50")  # fixed before any run, never revised
+    resamples: int = Field(default=2000, ge=1)  # of the out-of-bag gain
+    seed: int = 1729
+    validation: ValidationSplit | None = None
+
+    _pairs = field_validator("pairs")(_are_pairs)
+
+
+class DecisionLogAnalysis(Strict):
+    """Agreement with a reference backend where there are no gold labels; pairs are [backend, reference]."""
+
+    pairs: tuple[PairOfBackends, ...] = Field(min_length=1)
+
+    _pairs = field_validator("pairs")(_are_pairs)
+
+
+class Analyses(Strict):
+    paired_differences: PairedDifferencesAnalysis | None = None
+    calibration: CalibrationAnalysis | None = None
+    cascades: CascadesAnalysis | None = None
+    decision_log: DecisionLogAnalysis | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _an_empty_analysis_takes_its_defaults(cls, data: Any) -> Any:
+        """`calibration:` with nothing behind it asks for the analysis as published."""
+        if isinstance(data, dict):
+            return {name: {} if name == "calibration" and value is None else value for name, value in data.items()}
+        return data
+
+    def named_pairs(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Pairs written in the YAML, by the analysis that names them."""
+        found: dict[str, tuple[tuple[str, str], ...]] = {}
+        for name in ("paired_differences", "cascades", "decision_log"):
+            pairs = getattr(getattr(self, name), "pairs", ())
+            found[name] = () if pairs == "all" else tuple((a, b) for a, b in pairs)
+        return found
