@@ -30,6 +30,10 @@ class Reading:
 
     `choice` is the option id the system itself names, `confidence` the system's own field, `model` what it answered
     under, never the alias sent. `problem` says why an outcome is not ok.
+
+    Tokens mean the same for every system: `input_tokens` is the whole prompt, of which `cache_hit_tokens` came from the
+    provider's cache and `cache_miss_tokens` did not; what is left of it was written to the cache. `output_tokens` is
+    all billed output, the `reasoning_tokens` among it. None: not reported.
     """
 
     outcome: Outcome
@@ -43,6 +47,11 @@ class Reading:
     latency_ms: float | None = None  # only where the reply itself records it: a replayed run
     run_date: str | None = None  # likewise
     problem: str | None = None
+    cache_hit_tokens: int | None = None
+    cache_miss_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: float | None = None  # only where a replayed row records its own: it wins over recomputation
+    pricing_tier: str | None = None  # likewise
 
 
 class Remedy(str, Enum):

@@ -9,23 +9,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from zs_assets.backends.prices import DatedPrice, Price, check_order
 from zs_assets.protocol.errors import StudyError
 from zs_assets.protocol.hashing import sha256_json
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Price(_Strict):
-    """USD per million tokens. A system without a price has an unknown cost, never a cost of zero."""
-
-    input_per_million_usd: float = Field(ge=0)
-    output_per_million_usd: float = Field(ge=0)
-    since: str  # date from which it was known to hold
-    source: str = ""
 
 
 class Limits(_Strict):
@@ -36,6 +28,12 @@ class Limits(_Strict):
     tokens_per_second: float | None = Field(default=None, gt=0)
     timeout_s: float = Field(default=30.0, gt=0)  # per connect, read, write or pool wait
     max_wait_s: float = Field(default=60.0, gt=0)  # cap on Retry-After and on backoff
+
+
+_NOT_IN_THE_HASH = {
+    *("limits", "price", "prices", "output_tokens_per_call"),
+    *("title", "pin", "verified", "terms"),
+}
 
 
 class SystemSpec(_Strict):
@@ -55,11 +53,20 @@ class SystemSpec(_Strict):
     option_cap: int | None = None
     decimals: int | None = None  # probability grid of the replies; None: unrounded
     settings: dict[str, Any] = {}  # interface-specific, validated by the interface
-    price: Price | None = None
+    price: Price | None = None  # one price, whenever the call was
+    prices: tuple[DatedPrice, ...] = ()  # dated tables, in order; one of the two, or neither: then costs are unknown
+    output_tokens_per_call: int | None = Field(default=None, ge=0)  # for estimates, where replies hold no vector
     limits: Limits = Limits()
     pin: str = ""  # how the record pins it
     verified: str = "unverified"  # by what its codec was verified
     terms: str = ""  # what to check before publishing
+
+    @model_validator(mode="after")
+    def _prices_follow_each_other(self) -> SystemSpec:
+        if self.price is not None and self.prices:
+            raise ValueError("an entry has either price or prices, not both")
+        check_order(self.prices)
+        return self
 
     @property
     def pool(self) -> str:
@@ -70,11 +77,13 @@ class SystemSpec(_Strict):
     def is_free(self) -> bool:
         return self.deployment == "local"
 
+    @property
+    def has_price(self) -> bool:
+        return self.price is not None or bool(self.prices)
+
     def spec_hash(self) -> str:
         """Data version of the backend: limits, price and notes may change without making replies stale."""
-        return sha256_json(
-            self.model_dump(mode="json", exclude={"limits", "price", "title", "pin", "verified", "terms"})
-        )
+        return sha256_json(self.model_dump(mode="json", exclude=_NOT_IN_THE_HASH))
 
 
 def parse_systems(entries: Mapping[str, Any], where: str) -> dict[str, SystemSpec]:

@@ -16,7 +16,7 @@ class Budget:
     """
 
     def __init__(self, spec: SystemSpec, question: Question, max_usd: float | None):
-        if max_usd is not None and not spec.is_free and spec.price is None:
+        if max_usd is not None and not spec.is_free and not spec.has_price:
             raise BackendUnavailable(
                 f"Backend '{spec.name}' has no known price, so a budget of {max_usd:g} USD cannot be kept: add its "
                 "price to its systems entry, or run without max_usd."
@@ -53,6 +53,8 @@ class Budget:
         self._in_flight_usd -= reserved
 
     def replied(self, cost: float | None, expected: float) -> None:
+        if self._spec.is_free:
+            return  # what a replayed row cost was spent by the run that recorded it
         if cost is None:
             self._unknown += 1
             self._assumed_usd += expected

@@ -16,9 +16,9 @@ from zs_assets.backends.base import Backend, CallFault, RawReply, Remedy
 from zs_assets.collection.backoff import wait_before_retry
 from zs_assets.collection.budget import Budget
 from zs_assets.collection.compaction import compact, not_applicable
-from zs_assets.collection.journal import Journal, JournalHeader, Past
+from zs_assets.collection.journal import Journal, JournalHeader, Past, usage_of
 from zs_assets.collection.limiter import EvenlySpaced
-from zs_assets.collection.pricing import call_tokens, question_tokens, reading_cost
+from zs_assets.collection.pricing import call_tokens, cost, question_tokens
 from zs_assets.protocol.errors import CollectionStopped
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Presentation
@@ -161,8 +161,8 @@ class _Collection:
         """What earlier runs of this partition spent, received and failed counts on."""
         tokens = {p.id: call_tokens(self._question_tokens, p) for p in self._presentations}
         typical = sum(tokens.values()) / max(len(tokens), 1)
-        for cost in past.costs:
-            self._money.replied(cost, self._money.expected(typical))
+        for usd in past.costs:
+            self._money.replied(usd, self._money.expected(typical))
         for name in [*past.unanswered, *(name for name, _ in past.open_calls)]:
             self._money.unanswered(self._money.expected(tokens.get(name, typical)))
         self._tokens = past.tokens
@@ -229,7 +229,7 @@ class _Collection:
         expected = self._money.begin(tokens)
         self._in_flight += 1
         try:
-            self._journal.asked(presentation.id, number, self._in_flight)
+            asked_at = self._journal.asked(presentation.id, number, self._in_flight)
             started = time.perf_counter()
             reply = await self._backend.ask(presentation)
             latency_ms = (time.perf_counter() - started) * 1e3
@@ -240,7 +240,7 @@ class _Collection:
         finally:
             self._in_flight -= 1
             self._money.end(expected)
-        self._received(presentation, number, reply, latency_ms, tokens, expected)
+        self._received(presentation, number, reply, asked_at, latency_ms, tokens, expected)
         return None
 
     def _received(
@@ -248,6 +248,7 @@ class _Collection:
         presentation: Presentation,
         number: int,
         reply: RawReply,
+        asked_at: str,
         latency_ms: float,
         tokens: float,
         expected: float,
@@ -258,11 +259,10 @@ class _Collection:
             # Against its contract; the reply is paid for all the same, so it is kept before the run ends.
             self._journal.reply(presentation.id, number, reply, latency_ms)
             raise
-        cost = reading_cost(self._spec, reading)
-        usage = {"in": reading.input_tokens, "out": reading.output_tokens, "usd": cost, "o": reading.outcome.value}
-        self._journal.reply(presentation.id, number, reply, latency_ms, **usage)
+        usd, tier = cost(self._spec, reading, reading.run_date or asked_at)
+        self._journal.reply(presentation.id, number, reply, latency_ms, **usage_of(reading), usd=usd, tier=tier)
         self._limiter.used(reading.input_tokens, tokens)
-        self._money.replied(cost, expected)
+        self._money.replied(usd, expected)
         self._tokens += reading.input_tokens or 0
         self._failures += reading.outcome is not Outcome.OK
 

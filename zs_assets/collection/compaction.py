@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from zs_assets.backends.base import Backend, RawReply, Reading
 from zs_assets.collection.journal import journal_lines
-from zs_assets.collection.pricing import reading_cost
+from zs_assets.collection.pricing import cost
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Presentation
 from zs_assets.storage.schemas import ATTEMPTS, PREDICTIONS
@@ -79,6 +79,7 @@ def _read_index(path: Path) -> _Index:
             index.reply_offset.setdefault(name, offset)
             row |= {"result": "reply", "status": line["s"], "request_id": _text(line["r"]), "cost_usd": line.get("usd")}
             row |= {"input_tokens": _count(line.get("in")), "output_tokens": _count(line.get("out"))}
+            row["pricing_tier"] = line.get("tier")
         else:
             index.last_fault[name] = line
             row |= {"result": line["kind"], "status": line.get("status"), "detail": _text(line.get("detail"))}
@@ -104,6 +105,9 @@ def _prediction_rows(
             asked = index.asked[presentation.id, line["n"]]
             reply = RawReply(line["body"], line["s"], line["r"])
             reading = backend.read(reply, presentation)
+            run_date = reading.run_date or asked["t"]
+            # As reckoned when it was paid: a price that changed since does not rewrite what was spent.
+            paid = (line["usd"], line.get("tier")) if "usd" in line else cost(backend.spec, reading, run_date)
             yield _row(
                 backend,
                 presentation,
@@ -111,11 +115,11 @@ def _prediction_rows(
                 **_read_columns(reading, backend),
                 request_id=_text(line["r"]),
                 attempts=calls,
-                # As reckoned when it was paid: a price that changed since does not rewrite what was spent.
-                cost_usd=line["usd"] if "usd" in line else reading_cost(backend.spec, reading),
+                cost_usd=paid[0],
+                pricing_tier=paid[1],
                 latency_ms=line["ms"] if backend.measures_latency else reading.latency_ms,
                 in_flight=asked["f"],
-                run_date=reading.run_date or asked["t"],
+                run_date=run_date,
                 raw=_text(line["body"]),
             )
 
@@ -142,6 +146,9 @@ def _read_columns(reading: Reading, backend: Backend) -> dict[str, Any]:
         "model_resolved": _text(reading.model),
         "input_tokens": _count(reading.input_tokens),
         "output_tokens": _count(reading.output_tokens),
+        "cache_hit_tokens": _count(reading.cache_hit_tokens),
+        "cache_miss_tokens": _count(reading.cache_miss_tokens),
+        "reasoning_tokens": _count(reading.reasoning_tokens),
         "problem": _text(problem),
     }
 

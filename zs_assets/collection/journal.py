@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from zs_assets.backends.base import RawReply, Remedy
+from zs_assets.backends.base import RawReply, Reading, Remedy
 from zs_assets.protocol.errors import JournalError
 from zs_assets.protocol.names import Outcome
 
@@ -101,9 +101,11 @@ class Journal:
         if self._failure is not None and exc_info[0] is None:
             raise self._unwritable(self._failure)
 
-    def asked(self, presentation_id: str, attempt: int, in_flight: int) -> None:
-        """`in_flight` counts this call, too."""
-        self._append({"k": "asked", "id": presentation_id, "n": attempt, "t": _utc_now(), "f": in_flight})
+    def asked(self, presentation_id: str, attempt: int, in_flight: int) -> str:
+        """Notes a call that is about to begin and returns its UTC time; `in_flight` counts this call, too."""
+        at = _utc_now()
+        self._append({"k": "asked", "id": presentation_id, "n": attempt, "t": at, "f": in_flight})
+        return at
 
     def identity(self, identity: dict[str, str]) -> None:
         """What pins the backend; kept here so that a complete journal needs neither its key nor its model."""
@@ -112,7 +114,7 @@ class Journal:
             self._append({"k": "identity", "identity": identity})
 
     def reply(self, presentation_id: str, attempt: int, reply: RawReply, latency_ms: float, **usage: Any) -> None:
-        """`usage`: in, out (tokens), usd and o (outcome), as read when it arrived."""
+        """`usage`: in, out, hit, miss, think (tokens), usd, tier and o (outcome), as read when it arrived."""
         self._append(
             {
                 "k": "reply",
@@ -242,6 +244,18 @@ class Journal:
             f"Cannot write the journal {self.path}: {error.strerror or error}. Free space or fix permissions and run "
             "again; what it already holds is kept and not asked again."
         )
+
+
+def usage_of(reading: Reading) -> dict[str, Any]:
+    """What a reply line keeps of a reading beside the body; counts that were not reported are left out."""
+    tokens = {
+        "in": reading.input_tokens,
+        "out": reading.output_tokens,
+        "hit": reading.cache_hit_tokens,
+        "miss": reading.cache_miss_tokens,
+        "think": reading.reasoning_tokens,
+    }
+    return {name: count for name, count in tokens.items() if count is not None} | {"o": reading.outcome.value}
 
 
 def _utc_now() -> str:

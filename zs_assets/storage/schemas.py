@@ -39,9 +39,19 @@ PREDICTIONS = pa.schema(
         _field("model_resolved", pa.string(), "what the system answered under, never the alias sent"),
         _field("request_id", pa.string(), "the system's id of the call"),
         _field("attempts", pa.int32(), "calls made for this presentation", False),
-        _field("input_tokens", pa.int64(), "as the system reported"),
-        _field("output_tokens", pa.int64(), "as the system reported"),
+        _field("input_tokens", pa.int64(), "whole prompt as the system reported it, tokens from its cache included"),
+        _field("output_tokens", pa.int64(), "billed output as the system reported it, reasoning included"),
+        _field(
+            "cache_hit_tokens", pa.int64(), "input tokens billed as found in the prompt cache; null if not reported"
+        ),
+        _field("cache_miss_tokens", pa.int64(), "input tokens billed at the plain price; null if not reported"),
+        _field("reasoning_tokens", pa.int64(), "output tokens spent on reasoning; null if not reported"),
         _field("cost_usd", pa.float64(), "by the price that held at run_date; null where unknown"),
+        _field(
+            "pricing_tier",
+            pa.string(),
+            "standard, off_peak, peak or peak_unlisted_year; null where no price was applied",
+        ),
         _field("latency_ms", pa.float64(), "successful attempt only, no waits"),
         _field("in_flight", pa.int32(), "calls in flight when this one was sent, itself included"),
         _field("run_date", pa.string(), "UTC before the call, suffix Z"),
@@ -66,6 +76,7 @@ ATTEMPTS = pa.schema(
         _field("input_tokens", pa.int64(), "as the system reported"),
         _field("output_tokens", pa.int64(), "as the system reported"),
         _field("cost_usd", pa.float64(), "null where unknown"),
+        _field("pricing_tier", pa.string(), "which of the provider's prices held at asked_at"),
     ]
 )
 """One row per call of a dataset x backend, faults included."""

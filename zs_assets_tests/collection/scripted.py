@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from zs_assets.backends.base import Backend, RawReply, Reading
-from zs_assets.backends.systems import Limits, Price, SystemSpec
+from zs_assets.backends.prices import Price
+from zs_assets.backends.systems import Limits, SystemSpec
 from zs_assets.collection import Collected, collect
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Presentation

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from zs_assets.backends.base import CallFault, Remedy
-from zs_assets.backends.systems import Limits, Price
+from zs_assets.backends.prices import Price
+from zs_assets.backends.systems import Limits
 from zs_assets.collection import Progress, estimate
 from zs_assets.collection.pricing import call_tokens, question_tokens
 from zs_assets.protocol.errors import CollectionStopped
