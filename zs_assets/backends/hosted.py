@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Mapping
 
 import httpx
 from pydantic import SecretStr
 
 from zs_assets import __version__
-from zs_assets.backends.base import Backend, RawReply
+from zs_assets.backends.base import Backend, CallFault, RawReply
 from zs_assets.backends.http_faults import response_fault, scrub, transport_fault
 from zs_assets.backends.systems import SystemSpec
 from zs_assets.protocol.errors import BackendUnavailable
@@ -17,6 +18,7 @@ from zs_assets.protocol.question import Presentation, Question
 
 # One client slows down with many calls on it (a sixth of the rate at 64); several of this many connections keep it.
 CONNECTIONS_PER_CLIENT = 8
+_ADDED_TO_BASES = ("/v1", "/v1beta", "/beta")  # how the paths of the interfaces begin
 
 
 class HostedBackend(Backend):
@@ -81,8 +83,18 @@ class HostedBackend(Backend):
         request_id = response.headers.get(self.request_id_header)
         request_id = None if request_id is None else scrub(request_id, secrets)
         if response.status_code != 200:
-            raise response_fault(response.status_code, response.headers, body, request_id=request_id, secrets=secrets)
-        return RawReply(scrub(body, secrets), 200, request_id)
+            raise self.fault_of(response.status_code, response.headers, body, request_id)
+        body = scrub(body, secrets)
+        return RawReply(body, 200, request_id or self.id_in(body))
+
+    def fault_of(self, status: int, headers: Mapping[str, str], body: str, request_id: str | None) -> CallFault:
+        """What an answer other than 200 means; scrubbed of the key."""
+        secrets = (self._key.get_secret_value(),)
+        return response_fault(status, headers, body, request_id=request_id, secrets=secrets)
+
+    def id_in(self, body: str) -> str | None:
+        """The call's id where a reply carries it in its body."""
+        return None
 
     def _headers(self) -> dict[str, str]:
         headers = {
@@ -90,9 +102,11 @@ class HostedBackend(Backend):
             "accept": "application/json",
             "user-agent": f"zs-assets/{__version__}",
         }
-        if self._key.get_secret_value():
-            headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
-        return headers
+        return headers | self._auth_headers(self._key.get_secret_value())
+
+    def _auth_headers(self, key: str) -> dict[str, str]:
+        """The headers that carry the key; an empty key is not sent."""
+        return {"authorization": f"Bearer {key}"} if key else {}
 
 
 def key_of(spec: SystemSpec) -> str:
@@ -124,8 +138,9 @@ def base_url_of(spec: SystemSpec) -> str:
             f"Backend '{spec.name}' has no usable base URL: set {where or 'base_url in its entry'} to one such as "
             "https://host (no user, no query)."
         )
-    if value.endswith("/v1"):
+    added = next((end for end in _ADDED_TO_BASES if value.endswith(end)), None)
+    if added is not None:
         raise BackendUnavailable(
-            f"The base URL of backend '{spec.name}' must not end in /v1, which is added to it: shorten {where}."
+            f"The base URL of backend '{spec.name}' must not end in {added}, which is added to it: shorten {where}."
         )
     return value

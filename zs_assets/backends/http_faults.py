@@ -20,23 +20,28 @@ from zs_assets.backends.base import CallFault, Remedy
 SHOWN_DETAIL = 300
 SHORTEST_SECRET = 8
 HIDDEN = "[key removed]"
+HEADERS_WITH_KEYS = ("Bearer ", "x-api-key: ", "x-goog-api-key: ")
 
 
 def scrub(text: str, secrets: Sequence[str]) -> str:
     """The text without any of the secrets, as they are and as JSON, a URL or HTML would write them.
 
-    A secret too short to be one ("test", for a local server) goes only where it stands as a bearer token: removed
-    everywhere, it would take letters out of labels and digits out of probabilities.
+    A secret too short to be one ("test", for a local server) goes only where it stands as the value of a header:
+    removed everywhere, it would take letters out of labels and digits out of probabilities.
     """
-    for secret in secrets:
-        if not secret:
-            continue
-        shown = secret if len(secret) >= SHORTEST_SECRET else f"Bearer {secret}"
-        in_json = json.dumps(shown)[1:-1]
-        # Longest first, so that no form leaves the tail of another.
-        forms = {shown, in_json, in_json.replace("/", "\\/"), quote(shown, safe=""), quote(shown), html.escape(shown)}
-        for form in sorted(forms, key=len, reverse=True):
-            text = text.replace(form, HIDDEN)
+    for secret in filter(None, secrets):
+        places = ("",) if len(secret) >= SHORTEST_SECRET else HEADERS_WITH_KEYS
+        for shown in (place + secret for place in places):
+            text = _without(text, shown)
+    return text
+
+
+def _without(text: str, shown: str) -> str:
+    in_json = json.dumps(shown)[1:-1]
+    # Longest first, so that no form leaves the tail of another.
+    forms = {shown, in_json, in_json.replace("/", "\\/"), quote(shown, safe=""), quote(shown), html.escape(shown)}
+    for form in sorted(forms, key=len, reverse=True):
+        text = text.replace(form, HIDDEN)
     return text
 
 
@@ -91,12 +96,23 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
 
 
 def detail_of(body: str) -> str:
-    """What an error body says, in its four shapes: text, {error_type, message}, {error_type}, a list of problems."""
+    """What an error body says: `detail` as text, {error_type, message} or a list of problems, or `error` as an object.
+
+    The object of `error` is {type, message} with OpenAI, DeepSeek and Anthropic, {status, message} with Google.
+    """
     try:
-        parsed = json.loads(body)
-        return _short(_said(parsed.get("detail", parsed) if isinstance(parsed, dict) else parsed))
+        return _short(_said(_told(json.loads(body))))
     except (ValueError, RecursionError):  # no JSON, or nested beyond what can be read or shown
         return _short(body)
+
+
+def _told(parsed: object) -> object:
+    if not isinstance(parsed, dict):
+        return parsed
+    error = parsed.get("error")
+    if isinstance(error, dict) and "detail" not in parsed:
+        return {"error_type": error.get("status") or error.get("type"), "message": error.get("message")}
+    return parsed.get("detail", parsed)
 
 
 def _said(detail: object) -> str:

@@ -33,6 +33,9 @@ _INTERFACES = {
     "gliner": _Interface("GlinerBackend", "gliner", ("gliner2", "torch", "transformers"), reads_files=True),
     "recorded": _Interface("RecordedBackend", reads_files=True),
     "systemone": _Interface("SystemOneBackend"),
+    "chat_tools": _Interface("ChatToolsBackend"),
+    "anthropic": _Interface("AnthropicBackend"),
+    "gemini": _Interface("GeminiBackend"),
 }
 
 

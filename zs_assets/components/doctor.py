@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zs_assets.assets.resources import Workspace
-from zs_assets.backends.base import CallFault
-from zs_assets.backends.registry import build_backend, check_ready
-from zs_assets.backends.systems import SystemSpec, known_systems
-from zs_assets.backends.tiny_decision import PRESENTATION, QUESTION
+from zs_assets.backends.probe import probe
+from zs_assets.backends.registry import check_ready
+from zs_assets.backends.systems import known_systems
 from zs_assets.components.catalogue import all_studies
 from zs_assets.components.instance import dagster_instance
 from zs_assets.protocol.errors import StudyError, ZsAssetsError
@@ -43,19 +42,9 @@ def check_system(name: str) -> list[Finding]:
     if problem:
         return [Finding(name, False, problem)]
     try:
-        return [Finding(name, True, asyncio.run(_one_decision(systems[name])))]
-    except (ZsAssetsError, CallFault) as error:
+        return [Finding(name, True, asyncio.run(probe(systems[name])))]
+    except ZsAssetsError as error:
         return [Finding(name, False, str(error))]
-
-
-async def _one_decision(spec: SystemSpec) -> str:
-    if spec.interface == "systemone":
-        from zs_assets.backends.systemone import probe
-
-        return await probe(spec)
-    async with build_backend(spec, QUESTION) as backend:
-        reading = backend.read(await backend.ask(PRESENTATION), PRESENTATION)
-    return f"answered {reading.outcome.value} as {reading.model}, probabilities {reading.probabilities}."
 
 
 def _folders() -> Iterator[Finding]:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zs_assets.backends.base import CallFault, RawReply, Reading, Remedy
-from zs_assets.backends.systemone import SystemOneBackend, probe
+from zs_assets.backends.probe import probe
+from zs_assets.backends.systemone import SystemOneBackend
 from zs_assets.emulator.server import LocalServer
 from zs_assets.protocol.errors import BackendUnavailable
 from zs_assets.protocol.names import Outcome
