@@ -67,6 +67,11 @@ from zs_assets.stats.cascade_verdict import (
     cascade_references,
     route_verdict,
 )
+from zs_assets.stats.certified import (
+    CertifiedThreshold,
+    certified_threshold,
+    rows_to_certify,
+)
 from zs_assets.stats.confidence_statistics import (
     RATIO_FLOOR,
     ConfidenceStatistics,
@@ -74,6 +79,13 @@ from zs_assets.stats.confidence_statistics import (
     confidence_statistics,
 )
 from zs_assets.stats.dataset_means import DatasetMean, equal_weight_mean, mean_difference
+from zs_assets.stats.decision_log import (
+    AgreementShare,
+    DecisionAgreement,
+    DecisionLog,
+    TierAgreement,
+    decision_log,
+)
 from zs_assets.stats.discrimination import ClassCounts, accuracy, class_counts, macro_f1
 from zs_assets.stats.intervals import (
     CONFIDENCE_LEVEL,
@@ -97,6 +109,10 @@ from zs_assets.stats.level_table import (
     level_table,
     tier_of,
     tier_table,
+)
+from zs_assets.stats.mcnemar import (
+    McNemarTest,
+    mcnemar_exact,
 )
 from zs_assets.stats.metrics import Metric
 from zs_assets.stats.paired import PairedDifferences, PairedInterval, paired_differences
@@ -147,6 +163,7 @@ __all__ = [
     "TIER_FLOORS",
     "TIER_NAMES",
     "Agreement",
+    "AgreementShare",
     "Alone",
     "Answers",
     "AurocComparison",
@@ -156,6 +173,7 @@ __all__ = [
     "CascadePoint",
     "CascadeRows",
     "CascadeSweep",
+    "CertifiedThreshold",
     "ClassCounts",
     "Confidence",
     "ConfidenceLevels",
@@ -163,10 +181,13 @@ __all__ = [
     "Confirmation",
     "Coverage",
     "DatasetMean",
+    "DecisionAgreement",
+    "DecisionLog",
     "EmpiricalDistribution",
     "GridStatistics",
     "LatencyPercentiles",
     "LevelTable",
+    "McNemarTest",
     "Metric",
     "OffAtomComparison",
     "PairedDifferences",
@@ -184,6 +205,7 @@ __all__ = [
     "Scores",
     "SharedError",
     "TargetResult",
+    "TierAgreement",
     "TierDisagreement",
     "TierTable",
     "accuracy",
@@ -197,6 +219,7 @@ __all__ = [
     "cascade_gain",
     "cascade_references",
     "cascade_sweep",
+    "certified_threshold",
     "class_counts",
     "clopper_pearson_interval",
     "clopper_pearson_upper",
@@ -207,6 +230,7 @@ __all__ = [
     "confirm_cascade",
     "coverage_at_error_budget",
     "dataset_stream",
+    "decision_log",
     "ece_by_level",
     "ece_noise_floor",
     "empirical_distribution",
@@ -220,6 +244,7 @@ __all__ = [
     "latency_percentiles",
     "level_table",
     "macro_f1",
+    "mcnemar_exact",
     "mean_difference",
     "nll_rows",
     "paired_differences",
@@ -234,6 +259,7 @@ __all__ = [
     "risk_coverage",
     "route_verdict",
     "row_sums",
+    "rows_to_certify",
     "sorted_by_id",
     "split_validation",
     "stratified_indices",

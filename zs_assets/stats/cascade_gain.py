@@ -16,6 +16,7 @@ from scipy import stats
 
 from zs_assets.stats.cascade import CascadeRows, cascade_sweep, known
 from zs_assets.stats.cascade_verdict import Alone, best_point, cascade_references
+from zs_assets.stats.intervals import clopper_pearson_interval
 from zs_assets.stats.resampling import plain_indices, resample_counts
 from zs_assets.stats.vectors import Booleans, Floats, Integers
 
@@ -180,7 +181,7 @@ def confirm_cascade(rows: CascadeRows, validation: Booleans) -> Confirmation:
     single_right = test.primary_correct if single is Alone.PRIMARY else test.fallback_correct
     paid = np.concatenate([test.primary_cost, test.fallback_cost[~kept]])
     n, correct, single_correct = len(test), int(right.sum()), int(single_right.sum())
-    exact = stats.binomtest(correct, n).proportion_ci(0.95, method="exact")
+    exact = clopper_pearson_interval(correct, n)
     wins, losses = int((right & ~single_right).sum()), int((single_right & ~right).sum())
     return Confirmation(
         threshold=threshold,
