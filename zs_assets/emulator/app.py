@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -149,6 +149,11 @@ def _fault(request: Request, fault: str, authorization: str, digest: str) -> Res
         return _error(403, {"error_type": "authentication_error", "message": "emulated fault"}, digest)
     if fault == "echo_key":
         return _error(500, f"failed while handling headers: Authorization: {authorization}", digest)
+    drop_connection(request)
+
+
+def drop_connection(request: Request) -> NoReturn:
+    """Ends the connection without an answer; where the server does not hand it over, the handler fails instead."""
     transport = request.scope.get("extensions", {}).get(TRANSPORT)
     if transport is not None:
         transport.abort()

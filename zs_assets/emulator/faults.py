@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
 from time import time
@@ -29,7 +29,19 @@ BROKEN_REPLIES = (
     "other_model",
     "echo_key_in_reply",
 )
-NAMES = (*INSTEAD_OF_A_REPLY, *BROKEN_REPLIES, "slow")
+LABEL_REPLIES = (
+    "truncated_json",
+    "not_an_object",
+    "missing_answer",
+    "foreign_label",
+    "other_model",
+    "echo_key_in_reply",
+)
+"""Replies that any label-only system may break in the same way."""
+LABEL_FAULTS = ("no_call", "refusal", "blocked_prompt", "max_tokens", "bad_arguments", "daily_quota", "minute_quota")
+"""Ways to fail that only some label-only systems have."""
+SYSTEM_ONE = (*INSTEAD_OF_A_REPLY, *BROKEN_REPLIES, "slow")
+NAMES = (*SYSTEM_ONE, *LABEL_FAULTS)
 
 
 @dataclass(frozen=True)
@@ -64,10 +76,16 @@ class Rule:
 
 
 class Script:
-    """Counts requests and says which rule, if any, the next one meets: the first that strikes."""
+    """Counts requests and says which rule, if any, the next one meets: the first that strikes.
 
-    def __init__(self, rules: Iterable[Mapping[str, Any]] | None = None):
+    `played` are the faults this stand-in can play; a rule for another is a ValueError.
+    """
+
+    def __init__(self, rules: Iterable[Mapping[str, Any]] | None = None, played: Sequence[str] = SYSTEM_ONE):
         self.rules = parse_rules(rules or [])
+        unknown = [rule.fault for rule in self.rules if rule.fault not in played]
+        if unknown:
+            raise ValueError(f"This stand-in has no fault '{unknown[0]}': use one of {', '.join(played)}.")
         self.rejected = 0  # requests that never reached the script: wrong key, shape or meaning
         self._requests: Counter[str] = Counter()
         self._replies: Counter[str] = Counter()

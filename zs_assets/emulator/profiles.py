@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Profile:
-    """One hosted system as its clients see it.
+    """One hosted system as its clients see it. `wire` names its family of requests and replies.
 
     `aliases` maps what may be sent to what answers; `decimals` rounds after the confidence is computed; `sharpness` is
     the power a probability is raised to (such systems answer near 0 and 1); `position_bias` is the probability mass
@@ -17,6 +17,7 @@ class Profile:
     """
 
     name: str
+    wire: str = "systemone"
     path: str = "/v1/systemone"
     aliases: Mapping[str, str] = field(default_factory=dict)
     decimals: int | None = 2
@@ -40,4 +41,9 @@ JEV = Profile(
     },
 )
 
-PROFILES = {profile.name: profile for profile in (JEV,)}
+# Named as their entries in systems.yaml; each answers under the alias it was asked by.
+DEEPSEEK = Profile(name="deepseek", wire="deepseek", aliases={"deepseek-v4-pro": "deepseek-v4-pro"})
+OPUS = Profile(name="opus", wire="anthropic", aliases={"claude-opus-5": "claude-opus-5"})
+GEMINI_FLASH = Profile(name="gemini_flash", wire="gemini", aliases={"gemini-3.8-flash": "gemini-3.8-flash"})
+
+PROFILES = {profile.name: profile for profile in (JEV, DEEPSEEK, OPUS, GEMINI_FLASH)}

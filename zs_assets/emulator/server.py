@@ -78,6 +78,10 @@ class LocalServer:
         """Requests and replies so far, in total, by text and by sha256 of the body."""
         return json.loads(self._call("stats"))
 
+    def bodies(self) -> list[str]:
+        """The last requests' bodies as received, since the faults were set; label-only stand-ins only."""
+        return json.loads(self._call("bodies"))
+
     def set_faults(self, rules: Iterable[Mapping[str, Any]]) -> None:
         """Replaces the fault script; counts begin anew."""
         self._call("faults", json.dumps(list(rules)).encode())
@@ -90,7 +94,10 @@ class LocalServer:
 
 
 def main() -> None:
-    arguments = _parser().parse_args()
+    parser = _parser()
+    arguments = parser.parse_args()
+    if arguments.precomputed and PROFILES[arguments.profile].wire != "systemone":
+        parser.error("--precomputed works with System One profiles only")
     key = arguments.key or os.environ.get(KEY_VARIABLE)
     profile = PROFILES[arguments.profile]
     listener = socket.socket()
@@ -102,10 +109,14 @@ def main() -> None:
         from zs_assets.emulator.precomputed import PrecomputedReplies, serve_precomputed
 
         serving = serve_precomputed(PrecomputedReplies(profile, arguments.seed, key), listener)
-    else:
+    elif profile.wire == "systemone":
         from zs_assets.emulator.app import create_app
 
         serving = _serve(create_app(profile, seed=arguments.seed, key=key, faults=arguments.faults), listener)
+    else:
+        from zs_assets.emulator.label_app import create_label_app
+
+        serving = _serve(create_label_app(profile, seed=arguments.seed, key=key, faults=arguments.faults), listener)
     if arguments.until_input_ends:
         threading.Thread(target=_exit_when_input_ends, daemon=True).start()
     print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}"}), flush=True)
