@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -21,6 +22,7 @@ from zs_assets.stats import (
     cascade_sweep,
     route_verdict,
 )
+from zs_assets_tests.sources.real_data import TEST_DATA, needs_real_data
 from zs_assets_tests.stats.cascade_rows import cascade_rows, random_rows, rows_from_counts
 
 FOUR = cascade_rows([0.2, 0.5, 0.5, 0.9], [0, 1, 0, 1], [1, 1, 0, 0], fallback_cost=[1, 2, 4, 8])
@@ -139,6 +141,35 @@ def test_published_counts_of_banking77() -> None:
     assert [round(share, 3) for share in shares] == [0.778, 0.788, 0.832]
     assert references.neither == 84
     assert references.better_single.which is Alone.FALLBACK
+
+
+@needs_real_data
+def test_the_published_threshold_escalates_58_of_the_500_published_rows() -> None:
+    lines = (TEST_DATA / "automation" / "jev_banking77_500.compact.jsonl").read_text(encoding="utf-8").splitlines()
+    replies = [json.loads(line) for line in lines]
+    unknown = np.full(len(replies), np.nan)
+    rows = CascadeRows(
+        level=np.array([reply["c"] for reply in replies]),
+        primary_correct=np.array([reply["pred"] == reply["gold"] for reply in replies]),
+        fallback_correct=np.zeros(len(replies), dtype=np.bool_),  # the fallback's rows are not at hand
+        primary_cost=np.array([reply["tok"] / 1e6 * 0.042 for reply in replies]),
+        fallback_cost=unknown,
+        primary_latency_ms=np.array([reply["ms"] for reply in replies]),
+        fallback_latency_ms=unknown,
+        decimals=2,
+    )
+    sweep, primary = cascade_sweep(rows), cascade_references(rows).primary
+    published = json.loads((TEST_DATA / "automation" / "published.json").read_text(encoding="utf-8"))["banking77"]
+    best = sweep.point(int(np.flatnonzero(sweep.threshold == published["cascade_best"]["threshold"])[0]))
+    assert len(sweep) == published["jev"]["distinct_levels"] + 1
+    assert best.escalated == published["cascade_best"]["escalated"]
+    assert best.coverage == published["cascade_best"]["coverage"]
+    # 401 published right answers are within what the kept rows and 58 escalated ones can give.
+    assert best.correct <= published["cascade_best"]["correct"] <= best.correct + best.escalated
+    assert primary.correct == published["jev"]["correct"]
+    assert primary.cost == pytest.approx(0.050722, abs=5e-7)
+    assert primary.latency_p50 == pytest.approx(published["jev"]["p50_ms"], abs=0.5)
+    assert (best.cost, best.cost_unknown) == (None, 58)
 
 
 def test_targets_out_of_reach_are_reported_with_the_best_reached() -> None:
