@@ -23,6 +23,7 @@ from zs_assets.backends.reply_json import (
 from zs_assets.protocol.names import Outcome
 
 TOOL = "answer"
+# The documented pair: x-api-key with this version. SDK 2.14.0 sends the same key as a bearer token with 2026-10-21.
 VERSION = "2023-06-01"
 _CUT_OFF = ("max_tokens", "model_context_window_exceeded", "pause_turn")
 

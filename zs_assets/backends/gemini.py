@@ -1,6 +1,7 @@
 """The Gemini interface: `POST {base}/v1beta/models/{model}:generateContent` (Gemini 3.8 Flash).
 
-Log-probabilities are not asked for: Gemini 3 and later refuse them. Source: types of the google-genai SDK 3.6.1.
+Log-probabilities are not asked for: Gemini 3 and later refuse them. Source: types of the google-genai SDK 3.6.1, which
+sends the same body to /v1 unless it is told v1beta, the documented address.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 from zs_assets.emulator.label_requests import FOREIGN, PROSE, LabelRequest, Refused, Tokens, Wire, labels_of, prompt_in
 
 _BAD = "invalid_request_error"
+_VERSIONS = ("2023-06-01", "2026-10-21")  # the documented one, with x-api-key; the SDK 2.14.0's, with a bearer token
 _KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 _KINDS |= {400: _BAD, 402: "billing_error", 529: "overloaded_error"}
 
@@ -16,15 +17,15 @@ _KINDS |= {400: _BAD, 402: "billing_error", 529: "overloaded_error"}
 class AnthropicWire(Wire):
     """Nothing is cached without cache_control; sampling parameters and a forced tool are refused."""
 
-    route = "/v1/messages"
+    routes = ("/v1/messages",)
     request_id_header = "request-id"
     faults = ("no_call", "refusal", "max_tokens", "bad_arguments")
 
     def check_auth(self, headers: Mapping[str, str], key: str | None) -> None:
-        if key is not None and headers.get("x-api-key") != key:
+        if key is not None and headers.get("x-api-key") != key and headers.get("authorization") != f"Bearer {key}":
             raise Refused(401, "authentication_error", "invalid x-api-key")
-        if "anthropic-version" not in headers:
-            raise Refused(400, _BAD, "anthropic-version: header is required")
+        if headers.get("anthropic-version") not in _VERSIONS:
+            raise Refused(400, _BAD, f"anthropic-version: one of {', '.join(_VERSIONS)} is required")
 
     def key_in(self, headers: Mapping[str, str]) -> str:
         return headers.get("x-api-key", "")

@@ -14,7 +14,7 @@ _BAD = "invalid_request_error"
 class DeepSeekWire(Wire):
     """Strict tools live under /beta; json_schema and, with thinking on, a forced tool_choice are refused."""
 
-    route = "/beta/chat/completions"
+    routes = ("/beta/chat/completions",)
     faults = ("no_call", "refusal", "max_tokens", "bad_arguments")
     caches_from = 64
 

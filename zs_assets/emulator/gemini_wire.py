@@ -17,7 +17,10 @@ _GOOGLE = "type.googleapis.com/google.rpc."
 class GeminiWire(Wire):
     """The model stands in the path; a prefix is cached from 1,024 tokens on, which is called implicit caching."""
 
-    route = "/v1beta/models/{model}:generateContent"
+    routes = (
+        "/v1beta/models/{model}:generateContent",
+        "/v1/models/{model}:generateContent",
+    )  # SDK 3.6.1 defaults to v1
     faults = ("refusal", "blocked_prompt", "max_tokens", "daily_quota", "minute_quota")
     caches_from = 1024
 

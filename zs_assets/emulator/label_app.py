@@ -52,7 +52,7 @@ class _LabelEmulator:
     def app(self) -> Starlette:
         return Starlette(
             routes=[
-                Route(self._wire.route, self.decide, methods=["POST"]),
+                *(Route(route, self.decide, methods=["POST"]) for route in self._wire.routes),
                 Route("/_emulator/stats", self.stats, methods=["GET"]),
                 Route("/_emulator/bodies", self.bodies, methods=["GET"]),
                 Route("/_emulator/faults", self.set_faults, methods=["POST"]),

@@ -69,7 +69,7 @@ class Tokens:
 class Wire(ABC):
     """One provider's envelope: routes, auth, checks, replies, errors, and its own ways to fail."""
 
-    route: str
+    routes: tuple[str, ...]
     request_id_header: str | None = None
     faults: tuple[str, ...]  # ways to fail that only such systems have
     caches_from: int | None = None  # shortest prefix, in tokens, that is cached without being asked to; None: none is
