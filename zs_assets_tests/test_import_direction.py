@@ -25,7 +25,6 @@ RANK = {
     "assets": 4,
     "components": 5,
     "definitions": 6,
-    "terminal": 6,
     "cli": 7,
 }
 ONLY = {"stats": set(), "gates": {"protocol"}, "emulator": {"protocol", "backends"}}

@@ -14,12 +14,12 @@ import dagster as dg
 import pyarrow as pa
 
 from zs_assets import __version__
+from zs_assets.assets.cells import cell_backend, cell_is_imported, journal_header
 from zs_assets.assets.gated_reading import PlannedPartition, ask_gates, partition_identity, planned_partition
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.resources import CollectionOptions, ProgressSink, Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
-from zs_assets.backends.registry import build_backend
-from zs_assets.collection import Collected, JournalHeader, Progress, collect
+from zs_assets.collection import Collected, Progress, collect
 from zs_assets.gates import Verdict
 from zs_assets.protocol.names import AssetName, Gate
 from zs_assets.storage.lake import with_metadata
@@ -148,20 +148,11 @@ def _collect(
     planned: PlannedPartition,
     on_progress: Callable[[Progress], None],
 ) -> Collected:
-    spec = graph.systems[backend]
-    system = build_backend(spec, planned.question, folder=graph.folder)
-    system.sum_tolerance = graph.spec.gates.sum_tolerance
-    budgets = [usd for usd in (graph.spec.max_usd, config.max_usd) if usd is not None]
-    header = JournalHeader(
-        study=graph.name,
-        dataset=dataset,
-        backend=backend,
-        prompt_hash=planned.prompt_hash,
-        protocol_hash=planned.protocol_hash,
-        manifest_hash=planned.manifest_hash,
-        model_requested=system.model_requested,
-        spec_hash=spec.spec_hash(),
-    )
+    system = cell_backend(workspace.places, graph, dataset, backend, planned.question)
+    # What an imported run cost was paid by whoever made it: no budget of ours applies.
+    imported = cell_is_imported(workspace, graph, dataset, backend)
+    budgets = [usd for usd in (graph.spec.max_usd, config.max_usd) if usd is not None and not imported]
+    header = journal_header(graph, planned, dataset, backend, system)
     return collect(
         system,
         planned.presentations,

@@ -7,17 +7,17 @@ nothing but what depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import dagster as dg
 
+from zs_assets.assets.cells import cell_problem
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import ProgressSink, Workspace
-from zs_assets.backends.registry import check_ready
 from zs_assets.components.resources import study_resources
 from zs_assets.components.study import study_definitions
 from zs_assets.protocol.errors import CollectionStopped, GateRefused, StudyError
@@ -85,15 +85,13 @@ class PartitionLoop:
         max_usd: float | None = None,
     ) -> LoopResult:
         """Makes what is missing for these backends and datasets (default: all), then the summary and the report."""
-        backends = self._known(backends, self.graph.spec.backends, "backend")
-        datasets = self._known(datasets, tuple(d.name for d in self.graph.spec.datasets), "dataset")
-        ready = self._ready(backends)
+        backends, datasets = self.known(backends, datasets)
         self.observe()
-        prepared = [dataset for dataset in datasets if self._prepare(dataset)]
+        prepared = self.prepare(datasets)
         options = {"retry_errors": retry_errors, "max_usd": max_usd}
         changed = set()
-        for backend in ready:
-            for dataset in prepared:
+        for backend in backends:
+            for dataset in self.ready(backend, prepared, datasets):
                 step = self._measure(dataset, backend, force or retry_errors, options)
                 if step.state is State.MADE:
                     changed.add((dataset, backend))
@@ -113,22 +111,27 @@ class PartitionLoop:
     def publish(self) -> StepResult:
         return self._materialize("publication", [self.graph.key(AssetName.PUBLICATION)])
 
-    @staticmethod
-    def _known(asked: Sequence[str], known: Sequence[str], kind: str) -> Sequence[str]:
-        for name in asked:
-            if name not in known:
-                raise StudyError(f"This study has no {kind} '{name}': use one of {', '.join(known)}.")
-        return [name for name in known if name in asked] if asked else known
+    def known(self, backends: Sequence[str], datasets: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        """The backends and datasets asked for, in the study's order; none means all. StudyError on an unknown one."""
+        spec = self.graph.spec
+        return (
+            _known(backends, spec.backends, "backend"),
+            _known(datasets, tuple(dataset.name for dataset in spec.datasets), "dataset"),
+        )
 
-    def _ready(self, backends: Sequence[str]) -> Iterator[str] | list[str]:
-        ready = []
-        for backend in backends:
-            problem = check_ready(self.graph.systems[backend])
-            if problem is None:
-                ready.append(backend)
-            else:
+    def prepare(self, datasets: Sequence[str]) -> list[str]:
+        """Examples and manifests of these datasets; returns those that are there afterwards."""
+        return [dataset for dataset in datasets if self._prepare(dataset)]
+
+    def ready(self, backend: str, prepared: Sequence[str], asked: Sequence[str]) -> list[str]:
+        """The prepared datasets on which the backend can start; where it cannot, the sentence why is kept."""
+        problems = {
+            dataset: cell_problem(self.workspace.places, self.graph, dataset, backend) for dataset in prepared or asked
+        }
+        for problem in problems.values():
+            if problem is not None:
                 self.result.unavailable[backend] = problem
-        return ready
+        return [dataset for dataset in prepared if problems[dataset] is None]
 
     def observe(self) -> None:
         """Records the data versions of sources and backend specs: what the UI's staleness follows."""
@@ -211,6 +214,13 @@ class PartitionLoop:
         self.result.steps.append(step)
         self._report(step)
         return step
+
+
+def _known(asked: Sequence[str], known: Sequence[str], kind: str) -> Sequence[str]:
+    for name in asked:
+        if name not in known:
+            raise StudyError(f"This study has no {kind} '{name}': use one of {', '.join(known)}.")
+    return [name for name in known if name in asked] if asked else known
 
 
 def failure_reason(result: dg.ExecuteInProcessResult) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from zs_assets.assets.cells import cell_problem
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
-from zs_assets.backends.registry import check_ready
 from zs_assets.collection import journalled_replies
 from zs_assets.protocol.errors import GateRefused
 
@@ -23,7 +23,8 @@ def partition_status(workspace: Workspace, graph: StudyGraph) -> list[dict[str, 
             except GateRefused as refusal:
                 never = workspace.lake.read_verdicts(graph.name, dataset.name, backend) is None
                 state = "not run" if never else "refused"
-                why = (check_ready(graph.systems[backend]) or "") if never else str(refusal)
+                problem = cell_problem(workspace.places, graph, dataset.name, backend)
+                why = (problem or "") if never else str(refusal)
             journal = workspace.places.journal(graph.name, dataset.name, backend)
             rows.append(
                 {

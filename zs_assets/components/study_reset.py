@@ -15,7 +15,7 @@ from zs_assets.protocol.errors import StorageError
 
 
 def archive_study(workspace: Workspace, graph: StudyGraph, instance: dg.DagsterInstance) -> list[tuple[Path, Path]]:
-    """Moves the study's folder of the lake and its journals to `<home>/archive/`; returns what moved where."""
+    """Moves the study's tables, journals and imported runs to `<home>/archive/`; returns what moved where."""
     tables = workspace.lake.study(graph.name)
     if not isinstance(tables, Path):
         raise StorageError(
@@ -25,7 +25,9 @@ def archive_study(workspace: Workspace, graph: StudyGraph, instance: dg.DagsterI
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     target = home / "archive" / f"{graph.name}-{stamp}"
     moved = []
-    for old, name in ((Path(tables), "lake"), (home / "journal" / graph.name, "journal")):
+    folders = {"lake": Path(tables), "journal": home / "journal" / graph.name}
+    folders["imports"] = workspace.places.imports(graph.name)
+    for name, old in folders.items():
         if old.exists():
             target.mkdir(parents=True, exist_ok=True)
             shutil.move(old, target / name)

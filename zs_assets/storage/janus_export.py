@@ -12,7 +12,7 @@ from zs_assets.protocol.janus_format import BILLED_COLUMNS, DATASET_COLUMNS, RUN
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Example, Question
 
-_STATISTICS = ("margin_top2", "entropy_norm", "ratio_top2")
+STATISTICS = ("margin_top2", "entropy_norm", "ratio_top2")
 
 
 def dataset_jsonl(examples: Iterable[Example], question: Question) -> bytes:
@@ -51,10 +51,10 @@ def _run_rows(
             continue
         example = by_id[row["example_id"]]
         chosen = row["choice"] if row["choice"] is not None else question.ids[row["predicted_index"]]
-        values = dict.fromkeys(_STATISTICS)
+        values = dict.fromkeys(STATISTICS)
         vector = row["probabilities"]
         if vector is not None:
-            values = {name: float(statistics[name][vectors]) for name in _STATISTICS}
+            values = {name: float(statistics[name][vectors]) for name in STATISTICS}
             vectors += 1
         named = {
             "id": _id(row["example_id"]),

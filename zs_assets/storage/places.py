@@ -6,6 +6,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+IMPORT_FORMATS = {"janus": ".jsonl", "jev_benchmarks": ".jsonl", "native": ".parquet"}
+"""Format of a saved run -> ending of its file."""
+
 
 @dataclass(frozen=True)
 class Places:
@@ -30,3 +33,10 @@ class Places:
     def journal(self, study: str, dataset: str, backend: str) -> Path:
         """One append-only journal per partition; local even where the lake is not."""
         return self.home / "journal" / study / f"dataset={dataset}" / f"backend={backend}" / "journal.jsonl"
+
+    def imported_run(self, study: str, dataset: str, backend: str, kind: str) -> Path:
+        """Where a saved run stands in for calling a system; `kind` is one of IMPORT_FORMATS."""
+        return self.imports(study) / f"dataset={dataset}" / f"backend={backend}" / f"{kind}{IMPORT_FORMATS[kind]}"
+
+    def imports(self, study: str) -> Path:
+        return self.home / "imports" / study

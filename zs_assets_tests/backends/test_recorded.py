@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from zs_assets.backends.base import CallFault, RawReply, Remedy
-from zs_assets.backends.recorded import _NATIVE_COLUMNS
+from zs_assets.backends.recording import NATIVE_COLUMNS
 from zs_assets.backends.registry import build_backend
 from zs_assets.protocol.errors import BackendUnavailable, StudyError
 from zs_assets.protocol.hashing import prompt_hash, sha256_bytes, sha256_text
@@ -95,7 +95,7 @@ def fault(spec, presentation):
 
 
 def test_the_columns_a_replay_needs_are_columns_of_the_predictions_table():
-    assert set(_NATIVE_COLUMNS) <= set(PREDICTIONS.names)
+    assert set(NATIVE_COLUMNS) <= set(PREDICTIONS.names)
 
 
 @pytest.mark.parametrize("point_at", ["file", "folder"])

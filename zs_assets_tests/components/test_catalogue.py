@@ -59,7 +59,7 @@ def test_an_unknown_backend_lists_those_there_are(tmp_path: Path):
 
 def test_a_pair_outside_the_backends_is_refused(tmp_path: Path):
     content = study_yaml(analyses={"paired_differences": {"pairs": [["jev", "uniform"]]}})
-    assert "compares 'jev', which is none of its backends" in broken(tmp_path, content)
+    assert "compares 'jev' in paired_differences, which is none of its backends" in broken(tmp_path, content)
 
 
 def test_a_dataset_named_twice_is_refused(tmp_path: Path):

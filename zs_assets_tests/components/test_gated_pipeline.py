@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from zs_assets.assets import predictions_assets
+from zs_assets.assets import cells
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
@@ -36,7 +36,7 @@ def loop(home: Path, small_study: StudyGraph, instance: dg.DagsterInstance) -> P
 def answer_with(monkeypatch: pytest.MonkeyPatch, vector) -> None:
     """Every backend of the study answers as `vector` says."""
     monkeypatch.setattr(
-        predictions_assets, "build_backend", lambda spec, question, folder=None: ScriptedBackend(spec, question, vector)
+        cells, "build_backend", lambda spec, question, folder=None: ScriptedBackend(spec, question, vector)
     )
 
 
@@ -269,7 +269,7 @@ def test_two_models_behind_one_backend_block_publication_and_the_report_says_so(
     def build(spec, question, folder=None):
         return Moving(spec, question, lambda presentation: {"rain": 0.5, "bread": 0.5})
 
-    monkeypatch.setattr(predictions_assets, "build_backend", build)
+    monkeypatch.setattr(cells, "build_backend", build)
     assert loop.run().failed == []
     refused = loop.publish()
     assert refused.state is State.FAILED

@@ -1,38 +1,20 @@
-"""`zs-assets`: a thin front over Dagster. Every command says what it did in plain words and exits 0 only if it did it.
-
-Exit codes: 0 done, 1 something failed or is refused, 2 wrong usage, 3 a backend that was asked for cannot run here,
-130 stopped by the user.
-"""
+"""Commands that run a study, show where it stands, and publish it."""
 
 from __future__ import annotations
 
 import json
-import sys
-import warnings
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from upath import UPath
 
+from zs_assets.cli.app import AsJson, Backends, Datasets, StudyName, app, err, out, print_json
 from zs_assets.protocol.errors import ZsAssetsError
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Measures zero-shot decision models on pinned data and publishes only what passed its gates.",
-    epilog="Outputs go to ZS_HOME (default ./data), tables to ZS_LAKE (default ZS_HOME/lake). "
-    "Own studies: name their folder in ZS_STUDIES. The UI: dagster dev -m zs_assets.definitions",
-)
-out = Console()
-err = Console(stderr=True)
-
-StudyName = Annotated[str, typer.Argument(help="Name of a study, for example demo or btzsc_pilot.")]
-Backends = Annotated[list[str] | None, typer.Option("--backend", help="Only this backend; may be given again.")]
-Datasets = Annotated[list[str] | None, typer.Option("--dataset", help="Only this dataset; may be given again.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+if TYPE_CHECKING:
+    from zs_assets.components.pilot_run import PilotRow
 
 
 @app.command()
@@ -44,14 +26,23 @@ def run(
     retry_errors: Annotated[bool, typer.Option(help="Ask again what ended in error.")] = False,
     max_usd: Annotated[float | None, typer.Option(help="Stop before this run would cost more.")] = None,
     publish: Annotated[bool, typer.Option(help="Publish the bundle if every gate passes.")] = False,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="A pilot: ask only this many examples of each sample (with --seed).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the pilot's draw (with --sample).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a study: sources, manifest, predictions, gates, statistics, report. Runs again go on where they stopped."""
+    from zs_assets.cli.terminal import ProgressBars, step_line
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.instance import dagster_instance
     from zs_assets.components.partition_loop import PartitionLoop, State
-    from zs_assets.terminal import ProgressBars, step_line
 
+    if (sample is None) != (seed is None):
+        raise typer.BadParameter("A pilot needs both --sample and --seed: without a seed nobody can draw it again.")
+    if sample is not None and seed is not None:
+        _pilot(study, backend or (), dataset or (), sample, seed, max_usd, as_json)
+        return
     graph = find_study(study)
     with ProgressBars(err, quiet=as_json) as bars, dagster_instance() as instance:
         loop = PartitionLoop(graph, instance, progress=bars.sink, report=lambda step: bars.say(step_line(step)))
@@ -61,7 +52,7 @@ def run(
     for sentence in result.unavailable.values():
         err.print(f"[yellow]not run[/]  {sentence}")
     if as_json:
-        _print_json(
+        print_json(
             {
                 "steps": [{**vars(step), "state": step.state.value} for step in result.steps],
                 "not_run": result.unavailable,
@@ -77,6 +68,54 @@ def run(
         raise typer.Exit(3)
 
 
+def _pilot(
+    study: str,
+    backends: Sequence[str],
+    datasets: Sequence[str],
+    size: int,
+    seed: int,
+    max_usd: float | None,
+    as_json: bool,
+) -> None:
+    """Asks a seeded few of every sample and shows the mechanics; the replies count for the whole run."""
+    from zs_assets.cli.terminal import ProgressBars, step_line
+    from zs_assets.components.catalogue import find_study
+    from zs_assets.components.instance import dagster_instance
+    from zs_assets.components.partition_loop import PartitionLoop
+    from zs_assets.components.pilot_run import run_pilot
+
+    graph = find_study(study)
+    with ProgressBars(err, quiet=as_json) as bars, dagster_instance() as instance:
+        loop = PartitionLoop(graph, instance, report=lambda step: bars.say(step_line(step)))
+        asked_backends, asked_datasets = loop.known(backends, datasets)
+        prepared = loop.prepare(asked_datasets)
+        cells = [(d, b) for b in asked_backends for d in loop.ready(b, prepared, asked_datasets)]
+        rows = list(run_pilot(loop.workspace, graph, cells, size, seed, max_usd=max_usd, progress=bars.sink.show))
+    for sentence in loop.result.unavailable.values():
+        err.print(f"[yellow]not run[/]  {sentence}")
+    if as_json:
+        print_json({"pilot": [vars(row) for row in rows], "not_run": loop.result.unavailable})
+    else:
+        _print_pilot(rows)
+    if loop.result.failed:
+        raise typer.Exit(1)
+    if loop.result.unavailable and backends:
+        raise typer.Exit(3)
+
+
+def _print_pilot(rows: Sequence[PilotRow]) -> None:
+    table = Table("dataset", "backend", "asked", "outcomes", "model", "USD", "whole study USD", "cache hits", "p50 ms")
+    for row in rows:
+        outcomes = ", ".join(f"{number} {outcome}" for outcome, number in row.outcomes.items())
+        cost, whole = ("unknown" if usd is None else f"{usd:.6f}" for usd in (row.cost_usd, row.whole_study_usd))
+        hits = "" if row.cache_hit_share is None else f"{row.cache_hit_share:.1%}"
+        latency = "" if row.latency_p50_ms is None else f"{row.latency_p50_ms:.0f}"
+        asked = f"{row.asked} of {row.planned}"
+        table.add_row(row.dataset, row.backend, asked, outcomes, ", ".join(row.models), cost, whole, hits, latency)
+    out.print(table)
+    out.print("A pilot shows that the mechanics hold; so few examples measure no accuracy, so none is shown.")
+
+
 @app.command()
 def status(study: StudyName, as_json: AsJson = False) -> None:
     """Show what is there for every dataset and backend, and which gate stands in the way."""
@@ -87,7 +126,7 @@ def status(study: StudyName, as_json: AsJson = False) -> None:
     graph = find_study(study)
     rows = partition_status(Workspace.from_environment(), graph)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     table = Table("dataset", "backend", "state", "replies journalled", "why")
     for row in rows:
@@ -103,7 +142,7 @@ def estimate(study: StudyName, backend: Backends = None, dataset: Datasets = Non
 
     rows = study_estimate(find_study(study), backend or (), dataset or ())
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     table = Table("dataset", "backend", "calls", "input tokens", "cost in USD", "at least")
     for row in rows:
@@ -179,27 +218,6 @@ def reset(
         out.print(f"Study {study} has no outputs yet.")
 
 
-@app.command()
-def doctor(
-    system: Annotated[str | None, typer.Argument(help="A backend to ask one tiny decision.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Check folders, the Dagster instance and what each backend needs; with a SYSTEM, ask it one tiny decision."""
-    from zs_assets.components.doctor import check_installation, check_system
-
-    findings = check_system(system) if system else check_installation()
-    if as_json:
-        _print_json([vars(finding) for finding in findings])
-    else:
-        for finding in findings:
-            mark = (
-                "[green]ok[/]     " if finding.ok else "[red]problem[/]" if finding.required else "[yellow]absent[/] "
-            )
-            out.print(f"{mark} {finding.subject}: {finding.sentence}", soft_wrap=True)
-    if any(finding.required and not finding.ok for finding in findings):
-        raise typer.Exit(1)
-
-
 def _report_name() -> Any:
     from zs_assets.protocol.names import AssetName
 
@@ -209,24 +227,3 @@ def _report_name() -> Any:
 def _print_verdicts(path: UPath) -> None:
     for entry in json.loads(path.read_text())["verdicts"]:
         out.print(f"- {entry['sentence']}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _print_json(value: Any) -> None:
-    out.print_json(json.dumps(value))
-
-
-def main() -> None:
-    """Entry point: errors of ours are one sentence and exit code 1, an interrupt is 130."""
-    warnings.filterwarnings("ignore", module="dagster")
-    try:
-        app()
-    except ZsAssetsError as error:
-        err.print(f"[red]error[/] {error}", highlight=False, soft_wrap=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        err.print("stopped; what was received is in the journal, the same command goes on from there")
-        sys.exit(130)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,62 @@
+"""One dataset x backend as something to ask: the live system, or the run that was imported for it."""
+
+from __future__ import annotations
+
+from zs_assets.assets.gated_reading import PlannedPartition
+from zs_assets.assets.graph import StudyGraph
+from zs_assets.assets.resources import Workspace
+from zs_assets.backends.base import Backend
+from zs_assets.backends.recorded import RecordedBackend
+from zs_assets.backends.registry import build_backend, check_ready
+from zs_assets.backends.systems import Limits, SystemSpec
+from zs_assets.collection import JournalHeader
+from zs_assets.protocol.question import Question
+from zs_assets.storage.places import IMPORT_FORMATS, Places
+
+
+def cell_backend(places: Places, graph: StudyGraph, dataset: str, backend: str, question: Question) -> Backend:
+    """The backend that answers in this cell, with the study's tolerance."""
+    system = graph.systems[backend]
+    imported = imported_spec(places, graph, dataset, backend)
+    built = RecordedBackend(imported, question) if imported else build_backend(system, question, folder=graph.folder)
+    built.sum_tolerance = graph.spec.gates.sum_tolerance
+    return built
+
+
+def cell_problem(places: Places, graph: StudyGraph, dataset: str, backend: str) -> str | None:
+    """What keeps the cell from starting (key, extra, file); None where nothing does."""
+    if imported_spec(places, graph, dataset, backend) is not None:
+        return None
+    return check_ready(graph.systems[backend], folder=graph.folder)
+
+
+def imported_spec(places: Places, graph: StudyGraph, dataset: str, backend: str) -> SystemSpec | None:
+    """The system's entry, answering from the imported file: name, price and grid stay; limits are those of a file."""
+    for kind in IMPORT_FORMATS:
+        path = places.imported_run(graph.name, dataset, backend, kind)
+        if path.exists():
+            settings = {"path": str(path), "format": kind}
+            return graph.systems[backend].model_copy(
+                update={"interface": "recorded", "settings": settings, "limits": Limits()}
+            )
+    return None
+
+
+def journal_header(
+    graph: StudyGraph, planned: PlannedPartition, dataset: str, backend: str, asked: Backend
+) -> JournalHeader:
+    """What the cell's journal is for."""
+    return JournalHeader(
+        study=graph.name,
+        dataset=dataset,
+        backend=backend,
+        prompt_hash=planned.prompt_hash,
+        protocol_hash=planned.protocol_hash,
+        manifest_hash=planned.manifest_hash,
+        model_requested=asked.model_requested,
+        spec_hash=graph.systems[backend].spec_hash(),
+    )
+
+
+def cell_is_imported(workspace: Workspace, graph: StudyGraph, dataset: str, backend: str) -> bool:
+    return imported_spec(workspace.places, graph, dataset, backend) is not None

@@ -1,0 +1,29 @@
+"""`zs-assets`: a thin front over Dagster. Every command says what it did in plain words and exits 0 only if it did it.
+
+Exit codes: 0 done, 1 something failed or is refused, 2 wrong usage, 3 a backend that was asked for cannot run here,
+130 stopped by the user.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from zs_assets.cli import installation, saved_runs, studies
+from zs_assets.cli.app import app, err
+from zs_assets.protocol.errors import ZsAssetsError
+
+__all__ = ["app", "installation", "main", "saved_runs", "studies"]
+
+
+def main() -> None:
+    """Entry point: errors of ours are one sentence and exit code 1, an interrupt is 130."""
+    warnings.filterwarnings("ignore", module="dagster")
+    try:
+        app()
+    except ZsAssetsError as error:
+        err.print(f"[red]error[/] {error}", highlight=False, soft_wrap=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        err.print("stopped; what was received is in the journal, the same command goes on from there")
+        sys.exit(130)

@@ -1,0 +1,3 @@
+from zs_assets.cli import main
+
+main()
