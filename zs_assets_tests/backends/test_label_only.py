@@ -195,22 +195,8 @@ def test_gemini_leaves_counts_of_zero_out_and_a_reply_without_usage_reports_none
     assert read("gemini_flash", {**candidate(), "usageMetadata": {}}).input_tokens is None
 
 
-WORDS = st.sampled_from(
-    (
-        *LABELS.ids,
-        "label",
-        "answer",
-        "tool_use",
-        "text",
-        "refusal",
-        "length",
-        "STOP",
-        "SAFETY",
-        "end_turn",
-        "x",
-        '{"label":"refund"}',
-    )
-)
+NAMES = ("label", "answer", "tool_use", "text", "refusal", "length", "STOP", "SAFETY", "end_turn", "x")
+WORDS = st.sampled_from((*LABELS.ids, *NAMES, '{"label":"refund"}'))
 JSON = st.recursive(
     st.none()
     | st.booleans()

@@ -121,3 +121,13 @@ def test_an_estimate_counts_output_where_output_is_priced():
 def test_an_estimate_without_a_price_is_unknown_and_of_a_local_model_free():
     assert estimate(SPEC.model_copy(update={"price": None}), QUESTION, [ONE]).cost_usd is None
     assert estimate(SPEC.model_copy(update={"deployment": "local"}), QUESTION, [ONE]).cost_usd == 0.0
+
+
+def test_what_a_replayed_row_cost_is_shown_with_it_but_not_spent_again(tmp_path):
+    replay = SPEC.model_copy(update={"deployment": "local", "price": None})
+    backend = Scripted(spec=replay, reading=replace(GOOD, cost_usd=0.5, pricing_tier="peak"))
+    path = tmp_path / "j.jsonl"
+    collected = collect_scripted(path, backend, max_usd=0.1)
+    assert collected.predictions["cost_usd"].to_pylist() == [0.5] * 6
+    assert collected.predictions["pricing_tier"].to_pylist() == ["peak"] * 6
+    assert last_progress(path, backend).cost_usd == 0.0
