@@ -77,10 +77,6 @@ class SystemSpec(_Strict):
     def is_free(self) -> bool:
         return self.deployment == "local"
 
-    @property
-    def has_price(self) -> bool:
-        return self.price is not None or bool(self.prices)
-
     def spec_hash(self) -> str:
         """Data version of the backend: limits, price and notes may change without making replies stale."""
         return sha256_json(self.model_dump(mode="json", exclude=_NOT_IN_THE_HASH))

@@ -16,7 +16,7 @@ class Budget:
     """
 
     def __init__(self, spec: SystemSpec, question: Question, max_usd: float | None):
-        if max_usd is not None and not spec.is_free and not spec.has_price:
+        if max_usd is not None and call_cost(spec, question, 1.0) is None:  # no price, or none that has not ended
             raise BackendUnavailable(
                 f"Backend '{spec.name}' has no known price, so a budget of {max_usd:g} USD cannot be kept: add its "
                 "price to its systems entry, or run without max_usd."

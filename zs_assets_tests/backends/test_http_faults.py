@@ -109,6 +109,15 @@ def test_no_retry_header_breaks_the_reading(value: str):
             "body.state: Field required; Again",
         ),
         ({"error": "other"}, '{"error": "other"}'),
+        (
+            {"error": {"message": "Insufficient Balance", "type": "unknown_error", "param": None, "code": "x"}},
+            "unknown_error: Insufficient Balance",
+        ),
+        (
+            {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}, "request_id": "req_1"},
+            "overloaded_error: Overloaded",
+        ),
+        ({"error": {"code": 503, "message": "Busy", "status": "UNAVAILABLE"}}, "UNAVAILABLE: Busy"),
         ({"detail": None}, "null"),
         ([1], "1"),
     ],
@@ -150,4 +159,5 @@ def test_an_echoed_key_is_removed_from_detail_text_and_body(echo: str):
 def test_a_key_too_short_to_be_one_takes_nothing_out_of_a_reply():
     reply = '{"choice":"test","p":0.1}'
     assert scrub(reply, ("test",)) == scrub(reply, ("1",)) == scrub(reply, ("",)) == reply
-    assert scrub("Bearer test", ("test",)) == HIDDEN
+    for header in ("Bearer test", "x-api-key: test", "x-goog-api-key: test"):
+        assert scrub(header, ("test",)) == HIDDEN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -155,9 +156,12 @@ def test_a_budget_is_kept_with_dated_prices_and_refused_without_any(servers, tmp
     with pytest.raises(CollectionStopped, match="budget"):
         collect_from(server, "deepseek", tmp_path / "j", max_usd=0.003)
     assert 0 < server.stats()["replies"] < COUNT
-    unpriced = label_system("deepseek", server.url).model_copy(update={"prices": ()})
-    with pytest.raises(BackendUnavailable, match="no known price"):
-        collect_from(server, "deepseek", tmp_path / "k", spec=unpriced, max_usd=1.0)
+    spec = label_system("deepseek", server.url)
+    ended = spec.prices[0].model_copy(update={"until": datetime(2026, 9, 1, tzinfo=timezone.utc)})
+    for prices in ((), (ended,)):
+        with pytest.raises(BackendUnavailable, match="no known price"):
+            unpriced = spec.model_copy(update={"prices": prices})
+            collect_from(server, "deepseek", tmp_path / "k", spec=unpriced, max_usd=1.0)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -72,3 +72,10 @@ def test_a_wrong_fault_on_the_command_line_names_the_faults_there_are():
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 2
     assert "earthquake" in run.stderr and "dropped_connection" in run.stderr
+
+
+def test_precomputed_replies_are_for_system_one_alone():
+    command = [sys.executable, "-m", "zs_assets.emulator.server", "--profile", "deepseek", "--precomputed"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 2
+    assert "System One profiles only" in run.stderr
