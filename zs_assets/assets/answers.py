@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,7 +12,7 @@ from zs_assets.assets.gated_reading import GatedPartition
 from zs_assets.backends.systems import SystemSpec
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.study import Scoring
-from zs_assets.stats import FAILED, Answers
+from zs_assets.stats import FAILED, Answers, Confidence
 
 
 def is_applicable(predictions: pa.Table) -> bool:
@@ -22,8 +24,37 @@ def has_gold(predictions: pa.Table) -> bool:
     return predictions["target_index"].null_count == 0
 
 
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What a system decided, without any gold label.
+
+    Attributes
+    ----------
+    predicted : int64 (n,)
+        Option index; FAILED where the outcome is not ok.
+    valid : bool (n,)
+    confidence : Confidence of the valid rows, or None
+    """
+
+    predicted: np.ndarray
+    valid: np.ndarray
+    confidence: Confidence | None
+
+
 def answers_of(partition: GatedPartition, system: SystemSpec, scoring: Scoring) -> Answers:
     """Arrays in the order of the predictions; rows that are not ok are failures, wrong everywhere."""
+    gold = np.asarray(partition.predictions["target_index"].to_pylist(), dtype=np.int64)
+    return _answers(partition, system, scoring, gold)
+
+
+def decisions_of(partition: GatedPartition, system: SystemSpec, scoring: Scoring) -> Decisions:
+    """The same without gold labels, whether there are any or not."""
+    nothing = np.zeros(partition.predictions.num_rows, dtype=np.int64)
+    answers = _answers(partition, system, scoring, nothing)
+    return Decisions(answers.predicted, answers.valid, answers.scored_confidence if answers.valid.any() else None)
+
+
+def _answers(partition: GatedPartition, system: SystemSpec, scoring: Scoring, gold: np.ndarray) -> Answers:
     table = partition.predictions
     question = partition.planned.question
     valid = np.asarray(pc.equal(table["outcome"], Outcome.OK.value).to_pylist(), dtype=bool)
@@ -34,7 +65,7 @@ def answers_of(partition: GatedPartition, system: SystemSpec, scoring: Scoring) 
     else:
         predicted[valid] = np.asarray(table["predicted_index"].fill_null(FAILED).to_pylist())[valid]
     return Answers(
-        gold=np.asarray(table["target_index"].to_pylist(), dtype=np.int64),
+        gold=gold,
         predicted=predicted,
         valid=valid,
         n_classes=len(question),

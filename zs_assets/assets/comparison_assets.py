@@ -43,8 +43,8 @@ def comparison_assets(graph: StudyGraph) -> list[dg.AssetsDefinition]:
 def _paired_differences(graph: StudyGraph, analysis: PairedDifferencesAnalysis) -> dg.AssetsDefinition:
     @dg.asset(
         key=graph.key(AssetName.PAIRED_DIFFERENCES),
-        partitions_def=graph.pairs,
-        deps=[dg.AssetDep(graph.key(AssetName.PREDICTIONS), partition_mapping=graph.cells_of_pair)],
+        partitions_def=graph.pairs(graph.spec.pairs),
+        deps=[dg.AssetDep(graph.key(AssetName.PREDICTIONS), partition_mapping=graph.cells_of(graph.spec.pairs))],
         io_manager_key=IO_MANAGER,
         group_name=graph.name,
         kinds={"parquet", "numpy"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +11,8 @@ import dagster as dg
 
 from zs_assets.backends.systems import SystemSpec, resolve_system
 from zs_assets.protocol.hashing import sha256_json
-from zs_assets.protocol.names import PAIR_SEPARATOR, AssetName
-from zs_assets.protocol.study import DatasetSpec, StudySpec
+from zs_assets.protocol.names import AssetName
+from zs_assets.protocol.study import DatasetSpec, StudySpec, pair_name
 from zs_assets.sources import source_pin
 
 IO_MANAGER = "lake_io"
@@ -53,12 +54,10 @@ class StudyGraph:
         """dataset x backend. Keys read `backend|dataset`: Dagster sorts dimensions by name."""
         return dg.MultiPartitionsDefinition({"dataset": self.datasets, "backend": self.backends})
 
-    @cached_property
-    def pairs(self) -> dg.MultiPartitionsDefinition:
-        """dataset x pair of backends."""
-        return dg.MultiPartitionsDefinition(
-            {"dataset": self.datasets, "pair": dg.StaticPartitionsDefinition(list(self.spec.pair_names))}
-        )
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> dg.MultiPartitionsDefinition:
+        """dataset x ordered pair of backends."""
+        names = dg.StaticPartitionsDefinition([pair_name(pair) for pair in pairs])
+        return dg.MultiPartitionsDefinition({"dataset": self.datasets, "pair": names})
 
     @cached_property
     def dataset_of_cell(self) -> dg.PartitionMapping:
@@ -68,13 +67,9 @@ class StudyGraph:
     def backend_of_cell(self) -> dg.PartitionMapping:
         return dg.MultiToSingleDimensionPartitionMapping("backend")
 
-    @cached_property
-    def cells_of_pair(self) -> dg.PartitionMapping:
+    def cells_of(self, pairs: Sequence[tuple[str, str]]) -> dg.PartitionMapping:
         """A dataset x pair reads exactly the two cells of its backends on that dataset."""
-        pairs_of = {
-            name: {pair for pair in self.spec.pair_names if name in pair.split(PAIR_SEPARATOR)}
-            for name in self.spec.backends
-        }
+        pairs_of = {name: {pair_name(pair) for pair in pairs if name in pair} for name in self.spec.backends}
         return dg.MultiPartitionMapping(
             {
                 "dataset": dg.DimensionPartitionMapping("dataset", dg.IdentityPartitionMapping()),

@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
+from zs_assets.assets.analysis_inputs import ReadableAnalyses
 from zs_assets.assets.comparison_assets import read_metrics, read_paired_differences
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
@@ -112,6 +113,7 @@ def bundle(
         "paired_differences": read_paired_differences(lake, graph),
         "dataset_means": lake.read_or_empty(graph.name, AssetName.DATASET_MEANS, DATASET_MEANS),
         "rankings": lake.read_or_empty(graph.name, AssetName.RANKINGS, RANKINGS),
+        **ReadableAnalyses(lake, graph).tables(),
     }
     for dataset, backend in included:
         if not graph.spec.dataset(dataset).private:

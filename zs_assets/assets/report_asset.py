@@ -91,7 +91,12 @@ def study_report(workspace: Workspace, graph: StudyGraph) -> dict[str, Any]:
         verdict = found.verdict
         readings.verdicts.append(
             PartitionVerdict(
-                "", found.backend or "", verdict.gate.value, verdict.passed, verdict.blocking, verdict.sentence
+                found.dataset or "",
+                found.backend or "",
+                verdict.gate.value,
+                verdict.passed,
+                verdict.blocking,
+                verdict.sentence,
             )
         )
     manifest, _ = study_manifest(workspace, graph)

@@ -1,4 +1,4 @@
-"""Gates over a whole study: one model per backend on every dataset, and the published manifest where there is one."""
+"""Gates over a whole study: one model per backend, one prompt per dataset, and the published manifest if there is one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zs_assets.assets.dataset_assets import published_manifest_verdict, study_ma
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
-from zs_assets.gates import Verdict, one_model_across_datasets
+from zs_assets.gates import Verdict, one_model_across_datasets, one_prompt_across_backends
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.hashing import sha256_bytes
 from zs_assets.protocol.names import Gate
@@ -16,8 +16,9 @@ from zs_assets.protocol.names import Gate
 
 @dataclass(frozen=True)
 class StudyVerdict:
-    """A verdict on one backend over all datasets, or on the study (backend None)."""
+    """A verdict on one backend over all datasets, on one dataset over all backends, or on the study (both None)."""
 
+    dataset: str | None
     backend: str | None
     verdict: Verdict
 
@@ -25,13 +26,18 @@ class StudyVerdict:
 def study_verdicts(workspace: Workspace, graph: StudyGraph) -> list[StudyVerdict]:
     """Asked by the report and by publication, over the partitions that pass their own gates now."""
     verdicts = [
-        StudyVerdict(backend, one_model_across_datasets(backend, models))
+        StudyVerdict(None, backend, one_model_across_datasets(backend, models))
         for backend in graph.spec.backends
         if (models := _models(workspace, graph, backend))
     ]
+    verdicts += [
+        StudyVerdict(dataset.name, None, one_prompt_across_backends(dataset.name, prompts))
+        for dataset in graph.spec.datasets
+        if (prompts := _prompts(workspace, graph, dataset.name))
+    ]
     manifest, absent = study_manifest(workspace, graph)
     passed, sentence = published_manifest_verdict(graph, sha256_bytes(manifest), absent)
-    return [*verdicts, StudyVerdict(None, Verdict(Gate.MANIFEST_PUBLISHED, passed, True, sentence))]
+    return [*verdicts, StudyVerdict(None, None, Verdict(Gate.MANIFEST_PUBLISHED, passed, True, sentence))]
 
 
 def _models(workspace: Workspace, graph: StudyGraph, backend: str) -> dict[str, str | None]:
@@ -45,3 +51,13 @@ def _models(workspace: Workspace, graph: StudyGraph, backend: str) -> dict[str, 
         answered = set(table["model_resolved"].to_pylist()) - {None}
         models[dataset.name] = min(answered) if answered else None
     return models
+
+
+def _prompts(workspace: Workspace, graph: StudyGraph, dataset: str) -> dict[str, str]:
+    """The prompt each backend's last run of this dataset was made with, whether it passed or not."""
+    prompts = {}
+    for backend in graph.spec.backends:
+        last = workspace.lake.read_verdicts(graph.name, dataset, backend)
+        if last is not None:
+            prompts[backend] = last["prompt_hash"]
+    return prompts

@@ -7,11 +7,10 @@ import dagster as dg
 import pyarrow as pa
 from dagster_duckdb import DuckDBResource
 
+from zs_assets.assets.analysis_inputs import ReadableAnalyses, analysis_tables
 from zs_assets.assets.comparison_assets import read_metrics, read_paired_differences
-from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
-from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.names import AssetName
 from zs_assets.storage.lake import Lake
 from zs_assets.storage.schemas import DATASET_MEANS, EXAMPLES, METRICS, RANKINGS
@@ -22,7 +21,9 @@ def warehouse_asset(graph: StudyGraph) -> dg.AssetsDefinition:
     upstream = [AssetName.METRICS, AssetName.RANKINGS]
     if graph.spec.pairs:
         upstream += [AssetName.PAIRED_DIFFERENCES, AssetName.DATASET_MEANS]
-    partitioned = {AssetName.METRICS, AssetName.PAIRED_DIFFERENCES}
+    analyses = [asset for tables in analysis_tables(graph).values() for asset in tables]
+    upstream += analyses
+    partitioned = {AssetName.METRICS, AssetName.PAIRED_DIFFERENCES, *analyses}
 
     @dg.asset(
         key=graph.key(AssetName.WAREHOUSE),
@@ -47,7 +48,9 @@ def warehouse_asset(graph: StudyGraph) -> dg.AssetsDefinition:
         if graph.spec.pairs:
             tables["paired_differences"] = read_paired_differences(lake, graph)
             tables["dataset_means"] = lake.read_or_empty(graph.name, AssetName.DATASET_MEANS, DATASET_MEANS)
-        cells = _readable_cells(lake, graph)
+        readable = ReadableAnalyses(lake, graph)
+        tables |= readable.tables()
+        cells = list(readable.partitions)
         views = {
             name.value: _files_or_table(lake, graph, name, cells)
             for name in (AssetName.PREDICTIONS, AssetName.ATTEMPTS)
@@ -63,18 +66,6 @@ def warehouse_asset(graph: StudyGraph) -> dg.AssetsDefinition:
         )
 
     return warehouse
-
-
-def _readable_cells(lake: Lake, graph: StudyGraph) -> list[tuple[str, str]]:
-    cells = []
-    for dataset in graph.spec.datasets:
-        for backend in graph.spec.backends:
-            try:
-                load_gated(lake, graph, dataset.name, backend)
-            except GateRefused:
-                continue
-            cells.append((dataset.name, backend))
-    return cells
 
 
 def _files_or_table(

@@ -14,6 +14,7 @@ from typing import Any
 
 import dagster as dg
 
+from zs_assets.assets.analysis_inputs import ReadableAnalyses, analysed_groups, analysis_tables
 from zs_assets.assets.cells import cell_problem
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
@@ -98,6 +99,7 @@ class PartitionLoop:
                 if step.state is State.FAILED and CollectionStopped.__name__ in step.reason:
                     break  # the same key would be refused on every other dataset
         self._compare(prepared, changed)
+        self._analyse(prepared)
         self.summarise()
         return self.result
 
@@ -187,6 +189,26 @@ class PartitionLoop:
                     continue
                 key = self.graph.key(AssetName.PAIRED_DIFFERENCES)
                 self._materialize("paired_differences", [key], self.graph.pair_cell(dataset, pair), where)
+
+    def _analyse(self, datasets: Sequence[str]) -> None:
+        """Every analysis partition whose predictions pass their gates, unless it is already of these predictions."""
+        readable = ReadableAnalyses(self.lake, self.graph)
+        for analysis, tables in analysis_tables(self.graph).items():
+            settings = getattr(self.graph.spec.analyses, analysis)
+            for backends in analysed_groups(self.graph, analysis):
+                for dataset in datasets:
+                    where = f"{dataset} x {PAIR_SEPARATOR.join(backends)}"
+                    if not all((dataset, backend) in readable.partitions for backend in backends):
+                        continue  # said where the predictions failed or were never asked for
+                    if all(readable.is_current(asset, dataset, backends, settings) for asset in tables):
+                        continue
+                    keys = [self.graph.key(asset) for asset in tables]
+                    partition = (
+                        self.graph.cell(dataset, backends[0])
+                        if len(backends) == 1
+                        else self.graph.pair_cell(dataset, PAIR_SEPARATOR.join(backends))
+                    )
+                    self._materialize(analysis, keys, partition, where)
 
     def _materialize(
         self,

@@ -10,10 +10,13 @@ from dagster.components.component.component_scaffolder import Scaffolder
 from dagster.components.scaffold.scaffold import ScaffoldRequest
 from pydantic import BaseModel
 
+from zs_assets.assets.analysis_inputs import analysis_tables
+from zs_assets.assets.calibration_assets import calibration_assets
 from zs_assets.assets.comparison_assets import comparison_assets
 from zs_assets.assets.dataset_assets import dataset_assets
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.metrics_assets import metrics_asset
+from zs_assets.assets.pair_analysis_assets import pair_analysis_assets
 from zs_assets.assets.predictions_assets import prediction_assets
 from zs_assets.assets.publication_asset import publication_asset
 from zs_assets.assets.report_asset import report_asset
@@ -90,6 +93,8 @@ def study_definitions(graph: StudyGraph) -> dg.Definitions:
             *prediction_assets(graph),
             metrics_asset(graph),
             *comparison_assets(graph),
+            *calibration_assets(graph),
+            *pair_analysis_assets(graph),
             warehouse_asset(graph),
             report_asset(graph),
             publication_asset(graph),
@@ -107,6 +112,7 @@ def study_definitions(graph: StudyGraph) -> dg.Definitions:
                 partitions_def=graph.cells,
                 description="Asks one backend about one dataset, checks the gates and scores the answers.",
             ),
+            *_analysis_jobs(graph),
             dg.define_asset_job(
                 f"{graph.name}__summarise",
                 selection=summary,
@@ -119,3 +125,15 @@ def study_definitions(graph: StudyGraph) -> dg.Definitions:
             ),
         ],
     )
+
+
+def _analysis_jobs(graph: StudyGraph) -> list[dg.UnresolvedAssetJobDefinition]:
+    """One job per analysis of selective automation: their partitions differ."""
+    return [
+        dg.define_asset_job(
+            f"{graph.name}__{name}",
+            selection=[graph.key(asset) for asset in tables],
+            description=f"The tables of the analysis `{name}` for one partition that passed its gates.",
+        )
+        for name, tables in analysis_tables(graph).items()
+    ]

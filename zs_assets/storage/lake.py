@@ -110,6 +110,13 @@ class Lake:
     def read(self, study: str, asset: AssetName, **partition: str) -> pa.Table:
         return read_table(self.table(study, asset, **partition))
 
+    def sha256(self, study: str, asset: AssetName, **partition: str) -> str | None:
+        """What the receipt beside a table names; None where there is no table."""
+        try:
+            return json.loads((self.folder(study, asset, **partition) / RECEIPT).read_text())["sha256"]
+        except FileNotFoundError:
+            return None
+
     def read_or_empty(self, study: str, asset: AssetName, schema: pa.Schema) -> pa.Table:
         """An unpartitioned table, or no rows where it was never materialised."""
         return self.read(study, asset) if self.has(study, asset) else schema.empty_table()

@@ -5,99 +5,98 @@ from __future__ import annotations
 import pyarrow as pa
 
 
-def _field(name: str, kind: pa.DataType, meaning: str, nullable: bool = True) -> pa.Field:
+def field(name: str, kind: pa.DataType, meaning: str, nullable: bool = True) -> pa.Field:
+    """A column with its meaning in its metadata."""
     return pa.field(name, kind, nullable=nullable, metadata={"description": meaning})
 
 
 EXAMPLES = pa.schema(
     [
-        _field("example_id", pa.string(), "unique within the dataset", False),
-        _field("text", pa.string(), "the text as the source has it, never stripped", False),
-        _field("text_sha256", pa.string(), "sha256 of the UTF-8 text", False),
-        _field("target_index", pa.int32(), "gold option, index into the declared options; null without gold label"),
+        field("example_id", pa.string(), "unique within the dataset", False),
+        field("text", pa.string(), "the text as the source has it, never stripped", False),
+        field("text_sha256", pa.string(), "sha256 of the UTF-8 text", False),
+        field("target_index", pa.int32(), "gold option, index into the declared options; null without gold label"),
     ]
 )
 """Examples and manifests: one row per example. Key-value metadata `question` holds instructions and options."""
 
 PREDICTIONS = pa.schema(
     [
-        _field("presentation_id", pa.string(), "example_id/o<order>r<repeat>", False),
-        _field("example_id", pa.string(), "example asked about", False),
-        _field("text_sha256", pa.string(), "sha256 of the text that was sent", False),
-        _field("target_index", pa.int32(), "gold option, index into the declared options"),
-        _field("order_index", pa.int32(), "which option order of the plan", False),
-        _field("repeat", pa.int32(), "which repeat of the plan", False),
-        _field("option_order", pa.list_(pa.int32()), "declared indices in the order sent", False),
-        _field("outcome", pa.string(), "ok, invalid, refusal, no_call, error or not_applicable", False),
-        _field("probabilities", pa.list_(pa.float64()), "raw, in declared option order; null without a vector"),
-        _field("choice", pa.string(), "option id the system itself named"),
-        _field("predicted_index", pa.int32(), "first maximum of the vector, or the choice of a label-only system"),
-        _field("confidence", pa.float64(), "the system's own confidence field, as given"),
-        _field("top_probability", pa.float64(), "largest raw probability, recomputed"),
-        _field("truncated", pa.bool_(), "evidence that the system cut the input"),
-        _field("model_requested", pa.string(), "model string sent", False),
-        _field("model_resolved", pa.string(), "what the system answered under, never the alias sent"),
-        _field("request_id", pa.string(), "the system's id of the call"),
-        _field("attempts", pa.int32(), "calls made for this presentation", False),
-        _field("input_tokens", pa.int64(), "whole prompt as the system reported it, tokens from its cache included"),
-        _field("output_tokens", pa.int64(), "billed output as the system reported it, reasoning included"),
-        _field(
-            "cache_hit_tokens", pa.int64(), "input tokens billed as found in the prompt cache; null if not reported"
-        ),
-        _field("cache_miss_tokens", pa.int64(), "input tokens billed at the plain price; null if not reported"),
-        _field("reasoning_tokens", pa.int64(), "output tokens spent on reasoning; null if not reported"),
-        _field("cost_usd", pa.float64(), "by the price that held at run_date; null where unknown"),
-        _field(
+        field("presentation_id", pa.string(), "example_id/o<order>r<repeat>", False),
+        field("example_id", pa.string(), "example asked about", False),
+        field("text_sha256", pa.string(), "sha256 of the text that was sent", False),
+        field("target_index", pa.int32(), "gold option, index into the declared options"),
+        field("order_index", pa.int32(), "which option order of the plan", False),
+        field("repeat", pa.int32(), "which repeat of the plan", False),
+        field("option_order", pa.list_(pa.int32()), "declared indices in the order sent", False),
+        field("outcome", pa.string(), "ok, invalid, refusal, no_call, error or not_applicable", False),
+        field("probabilities", pa.list_(pa.float64()), "raw, in declared option order; null without a vector"),
+        field("choice", pa.string(), "option id the system itself named"),
+        field("predicted_index", pa.int32(), "first maximum of the vector, or the choice of a label-only system"),
+        field("confidence", pa.float64(), "the system's own confidence field, as given"),
+        field("top_probability", pa.float64(), "largest raw probability, recomputed"),
+        field("truncated", pa.bool_(), "evidence that the system cut the input"),
+        field("model_requested", pa.string(), "model string sent", False),
+        field("model_resolved", pa.string(), "what the system answered under, never the alias sent"),
+        field("request_id", pa.string(), "the system's id of the call"),
+        field("attempts", pa.int32(), "calls made for this presentation", False),
+        field("input_tokens", pa.int64(), "whole prompt as the system reported it, tokens from its cache included"),
+        field("output_tokens", pa.int64(), "billed output as the system reported it, reasoning included"),
+        field("cache_hit_tokens", pa.int64(), "input tokens billed as found in the prompt cache; null if not reported"),
+        field("cache_miss_tokens", pa.int64(), "input tokens billed at the plain price; null if not reported"),
+        field("reasoning_tokens", pa.int64(), "output tokens spent on reasoning; null if not reported"),
+        field("cost_usd", pa.float64(), "by the price that held at run_date; null where unknown"),
+        field(
             "pricing_tier",
             pa.string(),
             "standard, off_peak, peak or peak_unlisted_year; null where no price was applied",
         ),
-        _field("latency_ms", pa.float64(), "successful attempt only, no waits"),
-        _field("in_flight", pa.int32(), "calls in flight when this one was sent, itself included"),
-        _field("run_date", pa.string(), "UTC before the call, suffix Z"),
-        _field("problem", pa.string(), "why the outcome is not ok"),
-        _field("raw", pa.large_string(), "the reply's body byte for byte"),
-        _field("prompt_hash", pa.string(), "sha256 of instructions and criteria in declared order", False),
+        field("latency_ms", pa.float64(), "successful attempt only, no waits"),
+        field("in_flight", pa.int32(), "calls in flight when this one was sent, itself included"),
+        field("run_date", pa.string(), "UTC before the call, suffix Z"),
+        field("problem", pa.string(), "why the outcome is not ok"),
+        field("raw", pa.large_string(), "the reply's body byte for byte"),
+        field("prompt_hash", pa.string(), "sha256 of instructions and criteria in declared order", False),
     ]
 )
 """One row per planned presentation of a dataset x backend."""
 
 ATTEMPTS = pa.schema(
     [
-        _field("presentation_id", pa.string(), "what was asked", False),
-        _field("attempt", pa.int32(), "1 is the first call", False),
-        _field("asked_at", pa.string(), "UTC before the call, suffix Z", False),
-        _field("result", pa.string(), "reply, a fault kind, or in_flight_at_stop", False),
-        _field("status", pa.int32(), "HTTP status where one came"),
-        _field("detail", pa.string(), "what the fault said, free of keys"),
-        _field("wait_ms", pa.float64(), "wait before the next attempt"),
-        _field("latency_ms", pa.float64(), "duration of this attempt"),
-        _field("request_id", pa.string(), "the system's id of the call"),
-        _field("input_tokens", pa.int64(), "as the system reported"),
-        _field("output_tokens", pa.int64(), "as the system reported"),
-        _field("cost_usd", pa.float64(), "null where unknown"),
-        _field("pricing_tier", pa.string(), "which of the provider's prices held at asked_at"),
+        field("presentation_id", pa.string(), "what was asked", False),
+        field("attempt", pa.int32(), "1 is the first call", False),
+        field("asked_at", pa.string(), "UTC before the call, suffix Z", False),
+        field("result", pa.string(), "reply, a fault kind, or in_flight_at_stop", False),
+        field("status", pa.int32(), "HTTP status where one came"),
+        field("detail", pa.string(), "what the fault said, free of keys"),
+        field("wait_ms", pa.float64(), "wait before the next attempt"),
+        field("latency_ms", pa.float64(), "duration of this attempt"),
+        field("request_id", pa.string(), "the system's id of the call"),
+        field("input_tokens", pa.int64(), "as the system reported"),
+        field("output_tokens", pa.int64(), "as the system reported"),
+        field("cost_usd", pa.float64(), "null where unknown"),
+        field("pricing_tier", pa.string(), "which of the provider's prices held at asked_at"),
     ]
 )
 """One row per call of a dataset x backend, faults included."""
 
 METRICS = pa.schema(
     [
-        _field("dataset", pa.string(), "dataset partition", False),
-        _field("backend", pa.string(), "backend partition", False),
-        _field("title", pa.string(), "the system's name for people", False),
-        _field("deployment", pa.string(), "hosted or local: latencies of the two are different modes", False),
-        _field("model_resolved", pa.string(), "the one model the replies came from"),
-        _field("applicable", pa.bool_(), "false: the option cap rules this partition out, all metrics null", False),
-        _field("n", pa.int64(), "planned presentations", False),
+        field("dataset", pa.string(), "dataset partition", False),
+        field("backend", pa.string(), "backend partition", False),
+        field("title", pa.string(), "the system's name for people", False),
+        field("deployment", pa.string(), "hosted or local: latencies of the two are different modes", False),
+        field("model_resolved", pa.string(), "the one model the replies came from"),
+        field("applicable", pa.bool_(), "false: the option cap rules this partition out, all metrics null", False),
+        field("n", pa.int64(), "planned presentations", False),
         *(
-            _field(f"{o}_count", pa.int64(), f"presentations with outcome {o}", False)
+            field(f"{o}_count", pa.int64(), f"presentations with outcome {o}", False)
             for o in ("ok", "invalid", "refusal", "no_call", "error", "not_applicable")
         ),
-        _field("valid", pa.int64(), "rows the proper scores use", False),
-        _field("failures", pa.int64(), "planned but not valid; wrong in accuracy, macro-F1 and coverage", False),
+        field("valid", pa.int64(), "rows the proper scores use", False),
+        field("failures", pa.int64(), "planned but not valid; wrong in accuracy, macro-F1 and coverage", False),
         *(
-            _field(name, pa.float64(), meaning)
+            field(name, pa.float64(), meaning)
             for name, meaning in (
                 ("accuracy", "share of planned presentations predicted right"),
                 ("macro_f1", "mean F1 over the declared labels"),
@@ -124,7 +123,7 @@ METRICS = pa.schema(
             )
         ),
         *(
-            _field(name, pa.int64(), meaning)
+            field(name, pa.int64(), meaning)
             for name, meaning in (
                 ("p_gold_zero_count", "valid rows that give the gold label probability 0"),
                 ("confidence_level_count", "distinct confidences"),
@@ -136,28 +135,28 @@ METRICS = pa.schema(
                 ("cost_unknown_count", "calls whose cost is unknown"),
             )
         ),
-        _field("on_grid", pa.bool_(), "every probability lies on the stated grid"),
+        field("on_grid", pa.bool_(), "every probability lies on the stated grid"),
     ]
 )
 """One row: a dataset x backend."""
 
 INTERVAL_FIELDS = [
-    _field("metric", pa.string(), "accuracy, macro_f1, brier, nll ...", False),
-    _field("scheme", pa.string(), "target_stratified (the protocol's) or plain (ours)", False),
-    _field("n", pa.int64(), "items valid for both", False),
-    _field("difference", pa.float64(), "a minus b", False),
-    _field("ci95_low", pa.float64(), "2.5 % quantile", False),
-    _field("ci95_high", pa.float64(), "97.5 % quantile", False),
-    _field("supported", pa.bool_(), "the interval excludes zero", False),
-    _field("better", pa.string(), "the backend a supported difference favours"),
-    _field("weak", pa.string(), "why the interval should not be leaned on"),
+    field("metric", pa.string(), "accuracy, macro_f1, brier, nll ...", False),
+    field("scheme", pa.string(), "target_stratified (the protocol's) or plain (ours)", False),
+    field("n", pa.int64(), "items valid for both", False),
+    field("difference", pa.float64(), "a minus b", False),
+    field("ci95_low", pa.float64(), "2.5 % quantile", False),
+    field("ci95_high", pa.float64(), "97.5 % quantile", False),
+    field("supported", pa.bool_(), "the interval excludes zero", False),
+    field("better", pa.string(), "the backend a supported difference favours"),
+    field("weak", pa.string(), "why the interval should not be leaned on"),
 ]
 
 PAIRED_DIFFERENCES = pa.schema(
     [
-        _field("dataset", pa.string(), "dataset partition", False),
-        _field("backend_a", pa.string(), "minuend", False),
-        _field("backend_b", pa.string(), "subtrahend", False),
+        field("dataset", pa.string(), "dataset partition", False),
+        field("backend_a", pa.string(), "minuend", False),
+        field("backend_b", pa.string(), "subtrahend", False),
         *INTERVAL_FIELDS,
     ]
 )
@@ -165,9 +164,9 @@ PAIRED_DIFFERENCES = pa.schema(
 
 DATASET_MEANS = pa.schema(
     [
-        _field("backend_a", pa.string(), "minuend", False),
-        _field("backend_b", pa.string(), "subtrahend", False),
-        _field("datasets", pa.list_(pa.string()), "datasets in the mean, equally weighted", False),
+        field("backend_a", pa.string(), "minuend", False),
+        field("backend_b", pa.string(), "subtrahend", False),
+        field("datasets", pa.list_(pa.string()), "datasets in the mean, equally weighted", False),
         *INTERVAL_FIELDS,
     ]
 )
@@ -175,13 +174,13 @@ DATASET_MEANS = pa.schema(
 
 RANKINGS = pa.schema(
     [
-        _field("metric", pa.string(), "metric the two backends are ranked by", False),
-        _field("backend_a", pa.string(), "one of the two", False),
-        _field("backend_b", pa.string(), "the other", False),
-        _field("a_ahead", pa.list_(pa.string()), "datasets where a is better", False),
-        _field("b_ahead", pa.list_(pa.string()), "datasets where b is better", False),
-        _field("a_largest_lead", pa.float64(), "largest lead of a"),
-        _field("b_largest_lead", pa.float64(), "largest lead of b"),
+        field("metric", pa.string(), "metric the two backends are ranked by", False),
+        field("backend_a", pa.string(), "one of the two", False),
+        field("backend_b", pa.string(), "the other", False),
+        field("a_ahead", pa.list_(pa.string()), "datasets where a is better", False),
+        field("b_ahead", pa.list_(pa.string()), "datasets where b is better", False),
+        field("a_largest_lead", pa.float64(), "largest lead of a"),
+        field("b_largest_lead", pa.float64(), "largest lead of b"),
     ]
 )
 """One row per metric and pair of backends whose ranking reverses by dataset."""

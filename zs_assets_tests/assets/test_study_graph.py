@@ -22,14 +22,17 @@ def pilot() -> StudyGraph:
 
 
 def test_a_pair_reads_exactly_the_two_cells_of_its_backends(pilot: StudyGraph):
-    asked = pilot.pairs.empty_subset().with_partition_keys([pilot.pair_cell("agnews", "jev__vs__gliner")])
-    mapped = pilot.cells_of_pair.get_upstream_mapped_partitions_result_for_partitions(asked, pilot.pairs, pilot.cells)
+    pairs = pilot.pairs(pilot.spec.pairs)
+    asked = pairs.empty_subset().with_partition_keys([pilot.pair_cell("agnews", "jev__vs__gliner")])
+    mapping = pilot.cells_of(pilot.spec.pairs)
+    mapped = mapping.get_upstream_mapped_partitions_result_for_partitions(asked, pairs, pilot.cells)
     assert set(mapped.partitions_subset.get_partition_keys()) == {"jev|agnews", "gliner|agnews"}
 
 
 def test_a_new_backend_leads_only_to_its_own_cells_and_pairs(pilot: StudyGraph):
     asked = pilot.cells.empty_subset().with_partition_keys([pilot.cell("agnews", "jev")])
-    mapped = pilot.cells_of_pair.get_downstream_partitions_for_partitions(asked, pilot.cells, pilot.pairs)
+    mapping, pairs = pilot.cells_of(pilot.spec.pairs), pilot.pairs(pilot.spec.pairs)
+    mapped = mapping.get_downstream_partitions_for_partitions(asked, pilot.cells, pairs)
     assert set(mapped.get_partition_keys()) == {"agnews|jev__vs__gliner"}
 
 

@@ -7,7 +7,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from zs_assets.gates import Expected, one_model_across_datasets, predictions_verdicts
+from zs_assets.gates import Expected, one_model_across_datasets, one_prompt_across_backends, predictions_verdicts
 from zs_assets.protocol.names import Gate, Outcome
 from zs_assets_tests.prediction_rows import OPTIONS, predictions_table, row
 
@@ -128,3 +128,11 @@ def test_one_model_must_answer_on_every_dataset():
     moved = one_model_across_datasets("jev", {"a": "jev-1.13.0", "b": "jev-1.14.0"})
     assert moved.stops
     assert "a: jev-1.13.0, b: jev-1.14.0" in moved.sentence
+
+
+def test_every_backend_of_a_dataset_must_be_asked_the_same():
+    assert one_prompt_across_backends("d", {"jev": "aa", "deepseek": "aa"}).passed
+    split = one_prompt_across_backends("d", {"jev": "aa", "deepseek": "bb"})
+    assert split.stops
+    assert split.counts == {"prompts": 2, "backends": 2}
+    assert "jev: aa, deepseek: bb" in split.sentence

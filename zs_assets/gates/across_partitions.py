@@ -1,4 +1,4 @@
-"""Gates that look at one backend over all datasets of a study: asked by publication."""
+"""Gates over several partitions of a study, asked by the report and by publication."""
 
 from __future__ import annotations
 
@@ -22,3 +22,18 @@ def one_model_across_datasets(backend: str, models: Mapping[str, str | None]) ->
         else f"{backend} gave no reply that names a model"
     )
     return Verdict(Gate.ONE_MODEL, passed, True, sentence, {"models": len(distinct)}, first(distinct))
+
+
+def one_prompt_across_backends(dataset: str, prompts: Mapping[str, str]) -> Verdict:
+    """Every backend of a dataset was asked the same: `prompts` maps backend -> the prompt_hash of its partition."""
+    distinct = sorted(set(prompts.values()))
+    listing = ", ".join(f"{backend}: {prompt[:12]}" for backend, prompt in prompts.items())
+    sentence = (
+        f"every backend of {dataset} was asked prompt {distinct[0]}"
+        if len(distinct) == 1
+        else f"backends of {dataset} were asked several prompts ({listing})"
+        if distinct
+        else f"no backend of {dataset} was asked anything"
+    )
+    counts = {"prompts": len(distinct), "backends": len(prompts)}
+    return Verdict(Gate.ONE_PROMPT, len(distinct) <= 1, True, sentence, counts, first(distinct))

@@ -1,0 +1,128 @@
+"""What an analysis table was made of, and whether that is still so.
+
+A table names the predictions it read by their hashes, and its settings by theirs. Readers use a table only while both
+are current: a backend that was asked again, or a changed seed, never leaves an old figure on the page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import pyarrow as pa
+from pydantic import BaseModel
+
+from zs_assets.assets.gated_reading import GatedPartition, load_gated
+from zs_assets.assets.graph import StudyGraph
+from zs_assets.protocol.errors import GateRefused
+from zs_assets.protocol.hashing import sha256_json
+from zs_assets.protocol.names import AssetName
+from zs_assets.protocol.study import pair_name
+from zs_assets.storage.lake import Lake, metadata_of, with_metadata
+from zs_assets.storage.selective_schemas import CASCADE_TABLES, CELL_TABLES, DECISION_LOG_TABLES
+
+# Part of every stamp: moved by hand when the code of an analysis changes what its figures mean.
+ANALYSES_VERSION = "1"
+
+
+def stamped(
+    table: pa.Table, lake: Lake, graph: StudyGraph, dataset: str, backends: Sequence[str], settings: BaseModel
+) -> pa.Table:
+    """The table with what it was made of in its metadata."""
+    return with_metadata(table, **input_stamp(lake, graph, dataset, backends, settings))
+
+
+def input_stamp(
+    lake: Lake, graph: StudyGraph, dataset: str, backends: Sequence[str], settings: BaseModel
+) -> dict[str, str]:
+    inputs = {
+        backend: lake.sha256(graph.name, AssetName.PREDICTIONS, dataset=dataset, backend=backend)
+        for backend in backends
+    }
+    scoring = graph.spec.scoring.model_dump(mode="json")
+    parents = graph.spec.dataset(dataset).parent_separator
+    return {
+        "inputs": json.dumps(inputs, sort_keys=True),
+        "settings": sha256_json([ANALYSES_VERSION, settings.model_dump(mode="json"), scoring, parents]),
+    }
+
+
+class ReadableAnalyses:
+    """The analysis tables of a study whose partitions pass their gates and are made of what lies there now."""
+
+    def __init__(self, lake: Lake, graph: StudyGraph):
+        self.lake = lake
+        self.graph = graph
+
+    @cached_property
+    def partitions(self) -> dict[tuple[str, str], GatedPartition]:
+        """(dataset, backend) of every partition that passes its gates."""
+        found = {}
+        for dataset in self.graph.spec.datasets:
+            for backend in self.graph.spec.backends:
+                try:
+                    found[dataset.name, backend] = load_gated(self.lake, self.graph, dataset.name, backend)
+                except GateRefused:
+                    continue
+        return found
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Every table of the study's analyses by name, all readable partitions together; empty where there is none."""
+        return {
+            asset.value: self._table(asset, schema)
+            for tables in analysis_tables(self.graph).values()
+            for asset, schema in tables.items()
+        }
+
+    def is_current(self, asset: AssetName, dataset: str, backends: Sequence[str], settings: BaseModel) -> bool:
+        return self._read(asset, dataset, backends, settings) is not None
+
+    def _table(self, asset: AssetName, schema: pa.Schema) -> pa.Table:
+        parts = []
+        for dataset, backends, settings in self._planned(asset):
+            if all((dataset, backend) in self.partitions for backend in backends):
+                table = self._read(asset, dataset, backends, settings)
+                if table is not None:
+                    parts.append(table.replace_schema_metadata(None).cast(schema))
+        return pa.concat_tables(parts) if parts else schema.empty_table()
+
+    def _planned(self, asset: AssetName) -> Iterator[tuple[str, tuple[str, ...], BaseModel]]:
+        for name, tables in analysis_tables(self.graph).items():
+            if asset in tables:
+                settings = getattr(self.graph.spec.analyses, name)
+                for dataset in self.graph.spec.datasets:
+                    for backends in analysed_groups(self.graph, name):
+                        yield dataset.name, backends, settings
+
+    def _read(self, asset: AssetName, dataset: str, backends: Sequence[str], settings: BaseModel) -> pa.Table | None:
+        partition = partition_of(dataset, backends)
+        if not self.lake.has(self.graph.name, asset, **partition):
+            return None
+        try:
+            table = self.lake.read(self.graph.name, asset, **partition)
+        except GateRefused:
+            return None
+        stored = metadata_of(table)
+        stamp = input_stamp(self.lake, self.graph, dataset, backends, settings)
+        return table if all(stored.get(name) == value for name, value in stamp.items()) else None
+
+
+def analysis_tables(graph: StudyGraph) -> dict[str, Mapping[AssetName, pa.Schema]]:
+    """Tables of the analyses that the study asks for, by analysis."""
+    every = {"calibration": CELL_TABLES, "cascades": CASCADE_TABLES, "decision_log": DECISION_LOG_TABLES}
+    return {name: tables for name, tables in every.items() if getattr(graph.spec.analyses, name) is not None}
+
+
+def analysed_groups(graph: StudyGraph, analysis: str) -> tuple[tuple[str, ...], ...]:
+    """The backends each partition of an analysis reads: one of them, or an ordered pair."""
+    if analysis == "calibration":
+        return tuple((backend,) for backend in graph.spec.backends)
+    return graph.spec.cascades if analysis == "cascades" else graph.spec.decision_logs
+
+
+def partition_of(dataset: str, backends: Sequence[str]) -> dict[str, str]:
+    """Dimensions of the partition in the lake."""
+    if len(backends) == 1:
+        return {"dataset": dataset, "backend": backends[0]}
+    return {"dataset": dataset, "pair": pair_name((backends[0], backends[1]))}
