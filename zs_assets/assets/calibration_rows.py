@@ -15,14 +15,21 @@ from zs_assets.assets.graph import StudyGraph
 from zs_assets.protocol.analyses import CalibrationAnalysis
 from zs_assets.protocol.names import AssetName
 from zs_assets.stats import (
+    CORRECTED_SIMULATIONS,
     TIER_NAMES,
     Answers,
     AurocComparison,
     Confidence,
+    brier_rows,
+    calibration_intervals,
     certified_threshold,
     clopper_pearson_upper,
     compare_off_atom,
+    corrected_ece,
+    corrected_ece_by_level,
     coverage_at_error_budget,
+    ece_by_level_noise_floor,
+    ece_noise_floor,
     level_table,
     risk_coverage,
     tier_of,
@@ -31,6 +38,21 @@ from zs_assets.stats import (
 from zs_assets.storage.selective_schemas import CELL_TABLES
 
 Rows = Iterator[dict[str, Any]]
+
+# Name in the table -> field of CalibrationIntervals.
+PROTOCOL_FIGURES = {
+    "accuracy": "accuracy",
+    "mean_confidence": "mean_confidence",
+    "confidence_gap": "gap",
+    "ece_by_level": "ece_by_level",
+    "ece": "ece",
+    "brier": "brier",
+}
+REMARKS = {
+    "ece_by_level": "weak: biased upwards, its percentile interval covers far less than 95 %",
+    "ece": "biased upwards at small n",
+}
+NOISE_DRAWS = 2000
 
 
 def calibration_tables(
@@ -44,7 +66,7 @@ def calibration_tables(
     tables = {
         AssetName.CONFIDENCE_LEVELS: _level_rows(answers, confidence),
         AssetName.CONFIDENCE_TIERS: _tier_rows(answers, confidence),
-        AssetName.CALIBRATION: _calibration_rows(answers, analysis),
+        AssetName.CALIBRATION: _calibration_rows(answers, confidence, analysis),
         AssetName.AUROC_COMPARISONS: _auroc_rows(answers, confidence, analysis),
         AssetName.CERTIFIED_THRESHOLDS: _certified_rows(answers, confidence, analysis),
     }
@@ -82,21 +104,35 @@ def _tier_rows(answers: Answers, confidence: Confidence) -> Rows:
         yield {"tier": name, **counts, "accuracy": accuracy, "mean_confidence": mean}
 
 
-def _calibration_rows(answers: Answers, analysis: CalibrationAnalysis) -> Rows:
-    figures: tuple[Any, ...] = ()
-    for figure in figures:
-        yield {
-            "figure": figure.figure,
-            "method": figure.method,
-            "n": figure.n,
-            "resamples": analysis.resamples,
-            "value": figure.value,
-            "ci95_low": figure.low,
-            "ci95_high": figure.high,
-            "noise_mean": figure.noise_mean,
-            "noise_p95": figure.noise_p95,
-            "remark": figure.remark,
-        }
+def _calibration_rows(answers: Answers, confidence: Confidence, analysis: CalibrationAnalysis) -> Rows:
+    """The protocol's figures with percentile intervals; ECE with our corrected interval and its noise floor."""
+    correct, vectors, seed = answers.correct[answers.valid], answers.scored_vectors, analysis.seed
+    brier = None if vectors is None else brier_rows(vectors, answers.gold[answers.valid])
+    found = calibration_intervals(confidence, correct, brier, resamples=analysis.resamples, seed=seed)
+    if found is None:
+        return
+    shared = {"n": len(correct), "resamples": analysis.resamples}
+    for figure, stored in PROTOCOL_FIGURES.items():
+        interval = getattr(found, stored)
+        if interval is not None:
+            ends = {"value": interval.estimate, "ci95_low": interval.low, "ci95_high": interval.high}
+            yield {"figure": figure, "method": "protocol", **shared, **ends, "remark": REMARKS.get(figure)}
+    floors = {
+        "ece_by_level": ece_by_level_noise_floor(confidence, NOISE_DRAWS, np.random.default_rng(seed)),
+        "ece": ece_noise_floor(confidence, NOISE_DRAWS, np.random.default_rng(seed)),
+    }
+    corrected = {
+        "ece_by_level": corrected_ece_by_level(confidence, correct, seed=seed),
+        "ece": corrected_ece(confidence, correct, seed=seed),
+    }
+    for figure, estimate in corrected.items():
+        mean, p95 = floors[figure] or (None, None)
+        if estimate is not None:
+            ends = {"value": estimate.estimate, "ci95_low": estimate.low, "ci95_high": estimate.high}
+            noise = {"noise_mean": mean, "noise_p95": p95}
+            remark = "bias-corrected by test inversion; noise: what a perfectly calibrated system would show"
+            counts = {"n": len(correct), "resamples": CORRECTED_SIMULATIONS}
+            yield {"figure": figure, "method": "addition", **counts, **ends, **noise, "remark": remark}
 
 
 def _auroc_rows(answers: Answers, confidence: Confidence, analysis: CalibrationAnalysis) -> Rows:

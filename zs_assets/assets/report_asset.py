@@ -12,6 +12,7 @@ import dagster as dg
 import numpy as np
 import pyarrow as pa
 
+from zs_assets.assets.analysis_inputs import ReadableAnalyses
 from zs_assets.assets.answers import answers_of, has_gold, is_applicable
 from zs_assets.assets.comparison_assets import read_paired_differences
 from zs_assets.assets.dataset_assets import study_manifest
@@ -63,7 +64,8 @@ def report_asset(graph: StudyGraph) -> dg.AssetsDefinition:
 
 
 def verdict_sentences(report: dict[str, Any]) -> list[str]:
-    return [entry["sentence"] for entry in report["verdicts"]]
+    """Every verdict of the report in words: pairs first, then cascades."""
+    return [entry["sentence"] for entry in (*report["verdicts"], *report["cascade_verdicts"])]
 
 
 @dataclass
@@ -119,6 +121,7 @@ def study_report(workspace: Workspace, graph: StudyGraph) -> dict[str, Any]:
             identities=readings.identities,
             generated_at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
             rehearsal=False,
+            analyses=ReadableAnalyses(lake, graph).tables(),
         )
     )
 

@@ -1,4 +1,4 @@
-"""Gates over a whole study: one model per backend, one prompt per dataset, and the published manifest if there is one."""
+"""Gates over a whole study: one model per backend, one prompt per dataset, and the published manifest."""
 
 from __future__ import annotations
 

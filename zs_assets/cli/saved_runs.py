@@ -46,7 +46,8 @@ def import_(
         steps = [{**vars(step), "state": step.state.value} for step in result.steps]
         print_json({"rows": imported.rows, "sha256": imported.sha256, "steps": steps})
     else:
-        out.print(f"{imported.rows} rows of {file.name} (sha256 {imported.sha256}) answer {dataset} as {backend}.")
+        said = f"{imported.rows} rows of {file.name} (sha256 {imported.sha256}) answer {dataset} as {backend}."
+        out.print(said, soft_wrap=True, highlight=False)
     if result.failed:
         raise typer.Exit(1)
 

@@ -225,5 +225,7 @@ def _report_name() -> Any:
 
 
 def _print_verdicts(path: UPath) -> None:
-    for entry in json.loads(path.read_text())["verdicts"]:
-        out.print(f"- {entry['sentence']}", markup=False, highlight=False, soft_wrap=True)
+    from zs_assets.assets.report_asset import verdict_sentences
+
+    for sentence in verdict_sentences(json.loads(path.read_text())):
+        out.print(f"- {sentence}", markup=False, highlight=False, soft_wrap=True)

@@ -35,5 +35,5 @@ def one_prompt_across_backends(dataset: str, prompts: Mapping[str, str]) -> Verd
         if distinct
         else f"no backend of {dataset} was asked anything"
     )
-    counts = {"prompts": len(distinct), "backends": len(prompts)}
+    counts: dict[str, float] = {"prompts": len(distinct), "backends": len(prompts)}
     return Verdict(Gate.ONE_PROMPT, len(distinct) <= 1, True, sentence, counts, first(distinct))

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from zs_assets.report.calibration_remarks import calibration_remarks
+from zs_assets.report.cascade_verdicts import cascade_verdicts
 from zs_assets.report.inputs import Partition, ReportInputs
 from zs_assets.report.remarks import (
     CONTROL_INTERFACE,
@@ -16,7 +18,7 @@ from zs_assets.report.remarks import (
     ranking_remarks,
     readable_rankings,
 )
-from zs_assets.report.schema import SCHEMA_VERSION, Report
+from zs_assets.report.schema import ANALYSIS_SCHEMAS, SCHEMA_VERSION, Report
 from zs_assets.report.verdicts import Evidence, pair_verdicts, readable_rows, unreadable_partitions
 from zs_assets.stats import Metric, empirical_distribution, equal_weight_mean
 
@@ -51,15 +53,18 @@ def build_report(inputs: ReportInputs) -> dict[str, Any]:
         unreadable=unreadable,
     )
     rankings = readable_rankings(inputs.rankings.to_pylist(), unreadable)
+    analyses = _analyses(inputs, unreadable)
     report = {
         "schema_version": SCHEMA_VERSION,
         "generated_at": inputs.generated_at,
         "rehearsal": inputs.rehearsal,
         "study": _study(inputs),
         "verdicts": pair_verdicts(inputs, evidence),
+        "cascade_verdicts": cascade_verdicts(inputs, analyses, unreadable),
         "remarks": [
             *ranking_remarks(rankings, len(inputs.study.datasets), complete=not unreadable),
             *control_remarks(inputs, metrics),
+            *calibration_remarks(inputs, analyses),
             *left_out_remarks(unreadable, metrics),
         ],
         "datasets": [asdict(facts) for facts in inputs.datasets],
@@ -69,6 +74,7 @@ def build_report(inputs: ReportInputs) -> dict[str, Any]:
         "paired_differences": evidence.paired,
         "dataset_means": evidence.means,
         "rankings": rankings,
+        "analyses": analyses,
         "curves": _curves(inputs, unreadable),
         "gates": [asdict(verdict) for verdict in inputs.verdicts],
         "missing": [asdict(gap) for gap in inputs.missing],
@@ -138,6 +144,19 @@ def _backend_means(inputs: ReportInputs, metrics: dict[Partition, Row]) -> list[
             mean = equal_weight_mean([row[metric.value] for row in rows])
             means.append({"backend": backend, "metric": metric.value, "value": mean.value, "datasets": mean.datasets})
     return means
+
+
+def _analyses(inputs: ReportInputs, unreadable: dict[Partition, str]) -> dict[str, list[Row]]:
+    """Rows of every analysis table whose partitions may be read."""
+    roles = ("backend", "primary", "fallback", "reference")
+    return {
+        name: [
+            row
+            for row in (inputs.analyses[name].to_pylist() if name in inputs.analyses else [])
+            if not any((row["dataset"], row[role]) in unreadable for role in roles if role in row)
+        ]
+        for name in ANALYSIS_SCHEMAS
+    }
 
 
 def _curves(inputs: ReportInputs, unreadable: dict[Partition, str]) -> Row:

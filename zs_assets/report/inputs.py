@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -77,3 +77,4 @@ class ReportInputs:
     identities: dict[Partition, dict[str, str]]
     generated_at: str
     rehearsal: bool
+    analyses: dict[str, pa.Table] = field(default_factory=dict)  # name -> table, schemas of storage.selective_schemas

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from zs_assets.storage import schemas
+from zs_assets.storage.selective_schemas import CASCADE_TABLES, CELL_TABLES, DECISION_LOG_TABLES
 
 SCHEMA_VERSION = 1
 
@@ -73,10 +74,22 @@ class VerdictPart(_Part):
     reasons: list[str] = Field(description="why it is not publishable; empty otherwise")
 
 
+class CascadeVerdictPart(_Part):
+    """One cascade on one dataset."""
+
+    dataset: str = Field(description="dataset partition")
+    primary: str = Field(description="answers where its confidence is at least the threshold")
+    fallback: str = Field(description="answers the other rows")
+    status: Literal["route", "do_not_route", "not_publishable"] = Field(description="by the protocol, in sample")
+    sentence: str = Field(description="the verdict in words, complete in itself")
+    caveats: str = Field(description="the end of the sentence: cost, gain on rows left out, ceiling, targets")
+    reasons: list[str] = Field(description="why it is not publishable; empty otherwise")
+
+
 class RemarkPart(_Part):
     """A sentence that is no verdict of a pair."""
 
-    kind: Literal["ranking", "control", "left_out"] = Field(description="what it is about")
+    kind: Literal["ranking", "control", "calibration", "left_out"] = Field(description="what it is about")
     sentence: str = Field(description="the remark in words")
 
 
@@ -190,6 +203,7 @@ class Report(_Part):
     rehearsal: bool = Field(description="true: hosted systems were local stand-ins; nothing is publishable")
     study: StudyPart = Field(description="what was asked")
     verdicts: list[VerdictPart] = Field(description="one per pair and question")
+    cascade_verdicts: list[CascadeVerdictPart] = Field(description="one per cascade and dataset")
     remarks: list[RemarkPart] = Field(description="rankings that reverse, the control, what was left out")
     datasets: list[DatasetPart] = Field(description="one per dataset with a manifest")
     systems: list[SystemPart] = Field(description="one per backend")
@@ -198,6 +212,9 @@ class Report(_Part):
     paired_differences: list[Row] = Field(description="columns of PAIRED_DIFFERENCES; readable partitions only")
     dataset_means: list[Row] = Field(description="columns of DATASET_MEANS; readable partitions only")
     rankings: list[Row] = Field(description="columns of RANKINGS; readable partitions only")
+    analyses: dict[str, list[Row]] = Field(
+        description="tables of selective automation by name, columns of the schemas of those names; readable only"
+    )
     curves: CurvesPart = Field(description="points of the charts")
     gates: list[GatePart] = Field(description="every gate asked")
     missing: list[MissingPart] = Field(description="partitions without readable results")
@@ -210,6 +227,13 @@ _ROWS = {
     "paired_differences": schemas.PAIRED_DIFFERENCES,
     "dataset_means": schemas.DATASET_MEANS,
     "rankings": schemas.RANKINGS,
+}
+
+
+ANALYSIS_SCHEMAS = {
+    asset.value: schema
+    for tables in (CELL_TABLES, CASCADE_TABLES, DECISION_LOG_TABLES)
+    for asset, schema in tables.items()
 }
 
 
@@ -235,6 +259,9 @@ def _model_rows(model: type[BaseModel], prefix: str) -> list[tuple[str, str]]:
             rows += _model_rows(nested, path + ("[]." if is_list else "."))
         elif not prefix and name in _ROWS:
             rows += [(f"{path}[].{column.name}", _meaning(column)) for column in _ROWS[name]]
+        elif not prefix and name == "analyses":
+            for table, schema in ANALYSIS_SCHEMAS.items():
+                rows += [(f"{path}.{table}[].{column.name}", _meaning(column)) for column in schema]
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from zs_assets.stats import Metric
 
@@ -57,6 +58,29 @@ def milliseconds(value: float | None) -> str:
 
 def interval(low: float, high: float) -> str:
     return f"{signed(low)} to {signed(high)}"
+
+
+def share(value: float | None) -> str:
+    """0.778 as 77.8 %."""
+    return ABSENT if value is None else f"{100 * value:.1f} %"
+
+
+def exact_share(text: str) -> str:
+    """The share a study writes as `19/20` or `.95`."""
+    return f"{float(100 * Fraction(text)):g} %"
+
+
+def points(value: float) -> str:
+    """A difference of shares in percentage points, with a true minus sign."""
+    return f"{100 * value:.1f}".replace("-", "−")
+
+
+def signed_points(value: float) -> str:
+    return signed(100 * value, 1)
+
+
+def usd(value: float | None) -> str:
+    return "an unknown cost" if value is None else f"{value:.4f} USD"
 
 
 def listed(items: Sequence[str], shown: int = 6) -> str:
