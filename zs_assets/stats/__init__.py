@@ -35,10 +35,16 @@ from zs_assets.stats.calibration import (
     calibration_bins,
     confidence_levels,
     ece_by_level,
+    ece_by_level_noise_floor,
     ece_noise_floor,
     equal_width_bin,
     top_label_ece,
     top_label_ece_linspace,
+)
+from zs_assets.stats.calibration_intervals import (
+    BootstrapInterval,
+    CalibrationIntervals,
+    calibration_intervals,
 )
 from zs_assets.stats.cascade import (
     CascadePoint,
@@ -77,6 +83,12 @@ from zs_assets.stats.confidence_statistics import (
     ConfidenceStatistics,
     GridStatistics,
     confidence_statistics,
+)
+from zs_assets.stats.corrected_ece import (
+    CORRECTED_SIMULATIONS,
+    CorrectedEce,
+    corrected_ece,
+    corrected_ece_by_level,
 )
 from zs_assets.stats.dataset_means import DatasetMean, equal_weight_mean, mean_difference
 from zs_assets.stats.decision_log import (
@@ -153,6 +165,7 @@ from zs_assets.stats.vectors import (
 __all__ = [
     "ACCURACY_TARGETS",
     "CONFIDENCE_LEVEL",
+    "CORRECTED_SIMULATIONS",
     "ECE_BINS",
     "FAILED",
     "GAIN_RESAMPLES",
@@ -168,7 +181,9 @@ __all__ = [
     "Answers",
     "AurocComparison",
     "AurocDifference",
+    "BootstrapInterval",
     "CalibrationBins",
+    "CalibrationIntervals",
     "CascadeGain",
     "CascadePoint",
     "CascadeRows",
@@ -179,6 +194,7 @@ __all__ = [
     "ConfidenceLevels",
     "ConfidenceStatistics",
     "Confirmation",
+    "CorrectedEce",
     "Coverage",
     "DatasetMean",
     "DecisionAgreement",
@@ -216,6 +232,7 @@ __all__ = [
     "best_routed_point",
     "brier_rows",
     "calibration_bins",
+    "calibration_intervals",
     "cascade_gain",
     "cascade_references",
     "cascade_sweep",
@@ -228,10 +245,13 @@ __all__ = [
     "confidence_levels",
     "confidence_statistics",
     "confirm_cascade",
+    "corrected_ece",
+    "corrected_ece_by_level",
     "coverage_at_error_budget",
     "dataset_stream",
     "decision_log",
     "ece_by_level",
+    "ece_by_level_noise_floor",
     "ece_noise_floor",
     "empirical_distribution",
     "equal_weight_mean",
