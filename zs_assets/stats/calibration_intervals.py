@@ -1,8 +1,8 @@
 """The protocol's intervals of calibration: percentile bootstrap of ECE, Brier score, and the raw gap.
 
 Brier score and gap are means and these intervals cover. ECE is a sum of absolute values, biased upwards in
-the sample and once more in every resample: its percentile interval by level lies too high and covers 24 to
-74 % where it says 95 (simulated, n = 500). It is given because it is what was published;
+the sample and once more in every resample: its percentile interval by level lies too high and covers 0 to
+71 % where it says 95 (simulated, n = 500). It is given because it is what was published;
 `corrected_ece` gives one that covers.
 """
 

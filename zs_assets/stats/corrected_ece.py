@@ -66,8 +66,10 @@ def corrected_ece(
 ) -> CorrectedEce | None:
     """Ten-bin calibration error with a bias-corrected interval.
 
-    Simulated coverage of the 95 % interval, 400 samples each: 92 to 98 % with 500 rows and 96 to 98 % with
-    100, whether answers are calibrated, overconfident a little or a lot.
+    Simulated coverage of the 95 % interval with 500 rows, 1,000 samples each (+- 0.9): 93.6 % resampling the
+    published rows, 93.4 % with a smooth truth, 93.8 and 91.5 % with half and a tenth of its gap, 98 % when
+    calibrated. The percentile interval beside it covers 94.7, 93.8, 89.8, 1.8 and 0 %: it cannot reach down
+    to a small error.
 
     Parameters
     ----------
@@ -100,10 +102,13 @@ def corrected_ece_by_level(
     The gaps of single levels are mostly noise, so their assumed pattern is the gap of the level's tenth of
     the scale.
 
-    Simulated coverage of the 95 % interval over the 63 levels of the published rows, 400 samples each: 93 to
-    99 % with 500 rows and 95 to 98 % with 100. It is lowest, and then lies too low, where single levels
-    differ from their neighbours by more than noise; in 2.5 % of samples of a perfectly calibrated system
-    the observed error is so small that the interval shrinks to 0.
+    Simulated coverage of the 95 % interval over the 63 levels of the published rows, 500 rows and 1,000
+    samples each (+- 0.9): 91.6 % resampling those rows, 95.1 % with a smooth truth, 95.8 and 93.6 % with half
+    and a tenth of its gap, 99 % when calibrated. The percentile interval covers 70.8, 28.9 and then 0 %. Ours is
+    weakest, and then lies too low, where single levels really differ from their neighbours.
+
+    A system that happens to look better calibrated than chance allows (2.5 % of the samples of a calibrated
+    one) gets the interval from 0 to 0: read it together with the noise floor.
 
     Parameters
     ----------
