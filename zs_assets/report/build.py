@@ -110,9 +110,11 @@ def _study(inputs: ReportInputs) -> Row:
         "datasets": [dataset.name for dataset in study.datasets],
         "backends": list(study.backends),
         "pairs": [list(pair) for pair in study.pairs],
+        "cascades": [list(pair) for pair in study.cascades],
         "resamples": analysis.resamples if analysis else None,
         "seed": analysis.seed if analysis else None,
         "scoring": study.scoring.model_dump(mode="json"),
+        "analyses": study.analyses.model_dump(mode="json"),
         "plan": study.plan.model_dump(mode="json"),
         "limitations": list(study.limitations),
     }

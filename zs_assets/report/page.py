@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from itertools import groupby
 from typing import Any
 
 import jinja2
@@ -12,12 +11,8 @@ from markupsafe import Markup
 
 from zs_assets.report import tables
 from zs_assets.report.charts import figures
-from zs_assets.report.verdicts import REHEARSAL, STATUS_WORDS
-from zs_assets.report.wording import metric_word
-
-STATUS_MARKS = {"supported": "●", "not_supported": "○", "not_publishable": "✕"}
-
-Row = dict[str, Any]
+from zs_assets.report.verdict_cards import cascade_cards, pair_cards, status_counts
+from zs_assets.report.verdicts import REHEARSAL
 
 
 def render_page(report: dict[str, Any]) -> str:
@@ -27,8 +22,10 @@ def render_page(report: dict[str, Any]) -> str:
         report=report,
         study=report["study"],
         css=Markup(_resource("page.css")),
-        counts=_counts(report["verdicts"]),
-        pairs=_pair_cards(report["verdicts"]),
+        pair_counts=status_counts(report["verdicts"]),
+        pairs=pair_cards(report["verdicts"]),
+        cascade_counts=status_counts(report["cascade_verdicts"]),
+        cascades=cascade_cards(report["cascade_verdicts"]),
         figures=figures(report),
         means=tables.means_table(report),
         metric_tables=tables.metric_tables(report),
@@ -40,45 +37,6 @@ def render_page(report: dict[str, Any]) -> str:
         rehearsal_reason=REHEARSAL,
         terms=[system for system in report["systems"] if system["deployment"] == "hosted"],
     )
-
-
-def _counts(verdicts: list[Row]) -> list[tuple[str, str, int]]:
-    """(status, words, how many) of the statuses that occur."""
-    counted = {status: sum(verdict["status"] == status for verdict in verdicts) for status in STATUS_WORDS}
-    return [(status, STATUS_WORDS[status], number) for status, number in counted.items() if number]
-
-
-def _pair_cards(verdicts: list[Row]) -> list[Row]:
-    """Verdicts of a pair together; questions that share status and reasons are one line."""
-    cards = []
-    for (a, b), own in groupby(verdicts, key=lambda verdict: (verdict["backend_a"], verdict["backend_b"])):
-        lines = []
-        for (status, reasons), same in groupby(own, key=lambda verdict: (verdict["status"], tuple(verdict["reasons"]))):
-            alike = list(same)
-            if reasons:
-                words = ", ".join(metric_word(verdict["metric"]) for verdict in alike)
-                lines.append(_line(status, f"{words}, because:", list(reasons)))
-            else:
-                lines += [_spoken(verdict) for verdict in alike]
-        cards.append({"title": f"{a} against {b}", "lines": lines})
-    return cards
-
-
-def _spoken(verdict: Row) -> Row:
-    """The sentence in two parts, so that the finding stands out from what is said beside it."""
-    finding = verdict["sentence"].removesuffix(verdict["caveats"]).split(": ", 1)[1]
-    return _line(verdict["status"], finding, [], verdict["caveats"])
-
-
-def _line(status: str, sentence: str, reasons: list[str], caveats: str = "") -> Row:
-    return {
-        "status": status,
-        "mark": STATUS_MARKS[status],
-        "words": STATUS_WORDS[status],
-        "sentence": sentence,
-        "caveats": caveats,
-        "reasons": reasons,
-    }
 
 
 @cache

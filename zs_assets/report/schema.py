@@ -1,7 +1,8 @@
 """report.json, documented: pydantic models that every report is checked against before it is written.
 
 `schema_markdown()` prints the table of fields; `Report.model_json_schema()` is the same for machines. Rows of
-`metrics`, `paired_differences`, `dataset_means` and `rankings` have the columns of the Arrow schemas of those names.
+`metrics`, `paired_differences`, `dataset_means` and `rankings` have the columns of the Arrow schemas of those names,
+and so has every table of `analyses`.
 """
 
 from __future__ import annotations
@@ -36,9 +37,13 @@ class StudyPart(_Part):
     datasets: list[str] = Field(description="dataset partitions, in the study's order")
     backends: list[str] = Field(description="backend partitions, in the study's order")
     pairs: list[list[str]] = Field(description="[a, b]: differences are a minus b")
+    cascades: list[list[str]] = Field(description="[primary, fallback]")
     resamples: int | None = Field(description="bootstrap resamples; null without paired analysis")
     seed: int | None = Field(description="seed of the bootstrap; null without paired analysis")
     scoring: dict[str, Any] = Field(description="renormalise, prediction, confidence, error_budget")
+    analyses: dict[str, Any] = Field(
+        description="settings of every analysis (pairs, resamples, seed, targets, risk limits); null where not asked"
+    )
     plan: dict[str, Any] = Field(description="option orders and repeats")
     limitations: list[str] = Field(description="what the study cannot show")
 
@@ -261,6 +266,9 @@ def _model_rows(model: type[BaseModel], prefix: str) -> list[tuple[str, str]]:
             rows += [(f"{path}[].{column.name}", _meaning(column)) for column in _ROWS[name]]
         elif not prefix and name == "analyses":
             for table, schema in ANALYSIS_SCHEMAS.items():
+                rows.append(
+                    (f"{path}.{table}", f"rows of {table.replace('_', ' ')}; empty where not asked or not read")
+                )
                 rows += [(f"{path}.{table}[].{column.name}", _meaning(column)) for column in schema]
     return rows
 
