@@ -20,7 +20,7 @@ from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import ProgressSink, Workspace
 from zs_assets.components.resources import study_resources
-from zs_assets.components.study import study_definitions
+from zs_assets.components.study import measured_assets, study_definitions
 from zs_assets.protocol.errors import CollectionStopped, GateRefused, StudyError
 from zs_assets.protocol.names import PAIR_SEPARATOR, AssetName
 from zs_assets.storage.lake import metadata_of
@@ -169,7 +169,7 @@ class PartitionLoop:
                 return self._note(StepResult("predictions", where, State.KEPT))
             except GateRefused:
                 pass
-        keys = [self.graph.key(name) for name in (AssetName.PREDICTIONS, AssetName.ATTEMPTS, AssetName.METRICS)]
+        keys = [self.graph.key(name) for name in measured_assets(self.graph)]
         config = {"ops": {f"{self.graph.name}__collect": {"config": options}}}
         return self._materialize("predictions", keys, self.graph.cell(dataset, backend), where, config)
 

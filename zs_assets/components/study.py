@@ -80,10 +80,18 @@ class Study(dg.Component):
         return study_definitions(self.graph)
 
 
+def measured_assets(graph: StudyGraph) -> list[AssetName]:
+    """What is made for a dataset x backend in one run: its answers, and all that is computed of them alone."""
+    return [
+        *(AssetName.PREDICTIONS, AssetName.ATTEMPTS, AssetName.METRICS),
+        *analysis_tables(graph).get("calibration", ()),
+    ]
+
+
 def study_definitions(graph: StudyGraph) -> dg.Definitions:
     """Assets and jobs of one study, without resources: definitions.py and tests give them."""
     key = graph.key
-    cells = [key(name) for name in (AssetName.PREDICTIONS, AssetName.ATTEMPTS, AssetName.METRICS)]
+    cells = [key(name) for name in measured_assets(graph)]
     summary = [key(name) for name in (AssetName.RANKINGS, AssetName.WAREHOUSE, AssetName.REPORT)]
     if graph.spec.pairs:
         summary.append(key(AssetName.DATASET_MEANS))
