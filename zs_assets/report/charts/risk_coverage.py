@@ -22,6 +22,8 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 320, 240, 46, 26, 40, 12
 
 def risk_coverage_figure(report: dict[str, Any]) -> Figure:
     curves = report["curves"]["risk_coverage"]
+    if _shown_with_certified_thresholds(report, curves):
+        curves = []
     budget = Fraction(report["study"]["scoring"]["error_budget"])
     chosen = {(row["dataset"], row["backend"]): row for row in report["metrics"]}
     panels = [
@@ -44,6 +46,14 @@ def risk_coverage_figure(report: dict[str, Any]) -> Figure:
             LegendEntry("stroke budget", "error budget"),
         ),
     )
+
+
+def _shown_with_certified_thresholds(report: dict[str, Any], curves: list[dict[str, Any]]) -> bool:
+    """The figure with certified thresholds has every curve of this one, and no dataset has two curves to compare."""
+    levels = {(row["dataset"], row["backend"]) for row in report["analyses"]["confidence_levels"]}
+    partitions = [(curve["dataset"], curve["backend"]) for curve in curves]
+    datasets = [dataset for dataset, _ in partitions]
+    return levels.issuperset(partitions) and len(set(datasets)) == len(datasets)
 
 
 def _panel(
