@@ -104,15 +104,19 @@ def _pilot(
 
 
 def _print_pilot(rows: Sequence[PilotRow]) -> None:
-    table = Table("dataset", "backend", "asked", "outcomes", "model", "USD", "whole study USD", "cache hits", "p50 ms")
     for row in rows:
         outcomes = ", ".join(f"{number} {outcome}" for outcome, number in row.outcomes.items())
-        cost, whole = ("unknown" if usd is None else f"{usd:.6f}" for usd in (row.cost_usd, row.whole_study_usd))
-        hits = "" if row.cache_hit_share is None else f"{row.cache_hit_share:.1%}"
-        latency = "" if row.latency_p50_ms is None else f"{row.latency_p50_ms:.0f}"
-        asked = f"{row.asked} of {row.planned}"
-        table.add_row(row.dataset, row.backend, asked, outcomes, ", ".join(row.models), cost, whole, hits, latency)
-    out.print(table)
+        cost, whole = ("unknown" if usd is None else f"{usd:.4f} USD" for usd in (row.cost_usd, row.whole_study_usd))
+        said = [
+            f"{row.dataset} x {row.backend}: {row.asked} of {row.planned} asked: {outcomes}",
+            f"model {', '.join(row.models) or 'not named'}",
+            f"cost {cost}, of the whole sample about {whole}",
+        ]
+        if row.cache_hit_share is not None:
+            said.append(f"{row.cache_hit_share:.1%} of the input from the provider's cache")
+        if row.latency_p50_ms is not None:
+            said.append(f"median latency {row.latency_p50_ms:.0f} ms")
+        out.print("; ".join(said) + ".", soft_wrap=True, highlight=False, markup=False)
     out.print("A pilot shows that the mechanics hold; so few examples measure no accuracy, so none is shown.")
 
 

@@ -48,6 +48,10 @@ attributes:
   backends: [uniform, sparrow]      # names of systems.yaml; `zs-assets run {name} --backend uniform` runs one
   analyses:
     paired_differences: {{pairs: all, resamples: 2000, seed: 1}}
+    calibration:                    # for every backend with a confidence: levels, ECE, certified thresholds
+    # cascades:                     # primary, then fallback below a confidence threshold
+    #   pairs: [[sparrow, minilm]]
+    #   targets: [9/10, 19/20]      # fix them before you run
 """
 
 

@@ -96,3 +96,10 @@ def test_the_command_shows_mechanics_as_json(home):
     rows = json.loads(result.stdout)["pilot"]
     assert {row["asked"] for row in rows} == {3}
     assert all("accuracy" not in row for row in rows)
+
+
+def test_help_says_what_an_argument_is():
+    result = subprocess.run(
+        [sys.executable, "-m", "zs_assets.cli", "run", "--help"], capture_output=True, text=True, env={"COLUMNS": "200"}
+    )
+    assert "Name of a study" in result.stdout
