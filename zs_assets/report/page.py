@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from zs_assets.report import tables
 from zs_assets.report.charts import figures
+from zs_assets.report.selective_tables import selective_table_groups
 from zs_assets.report.verdict_cards import cascade_cards, pair_cards, status_counts
 from zs_assets.report.verdicts import REHEARSAL
 
@@ -30,6 +31,7 @@ def render_page(report: dict[str, Any]) -> str:
         means=tables.means_table(report),
         metric_tables=tables.metric_tables(report),
         difference_tables=tables.difference_tables(report),
+        selective_groups=selective_table_groups(report),
         troubles=troubles,
         passed=passed,
         datasets=tables.datasets_table(report),

@@ -24,6 +24,7 @@ class Table:
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    prose_last: bool = False  # the last column holds sentences
 
 
 def metric_tables(report: dict[str, Any]) -> list[Table]:

@@ -48,7 +48,7 @@ def accuracy_cost_figure(report: dict[str, Any]) -> Figure:
         "right answers, ties to the lower cost, chosen on the rows drawn here. Oracle: the fallback asked exactly "
         "where the primary is wrong, the ceiling of every routing between the two. "
         "Dashed: accuracy targets fixed before the runs. No intervals are drawn: the gain's is in the tables.",
-        groups=tuple(PanelGroup(name, tuple(panels), " ".join(notes)) for name, (panels, notes) in groups.items()),
+        groups=tuple(PanelGroup(name, tuple(panels), "\n".join(notes)) for name, (panels, notes) in groups.items()),
         legend=(
             LegendEntry("mark-circle dotlike", "threshold"),
             LegendEntry("mark-diamond best", "best threshold"),

@@ -168,9 +168,6 @@ def _said(rows: list[Row]) -> list[str]:
     said = (
         []
         if best is None
-        else [
-            f"certified ({level}): errors ≤ {exact_share(best['risk_limit'])} from {best['threshold']:.2f}, "
-            f"coverage {share(best['coverage'])}"
-        ]
+        else [f"certified ({level}): errors ≤ {exact_share(best['risk_limit'])} from {best['threshold']:.2f}"]
     )
     return said + ([f"no threshold certified ({level}) for {listed(none)}"] if none else [])

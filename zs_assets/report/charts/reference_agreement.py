@@ -11,7 +11,7 @@ from zs_assets.report.charts.figure import Figure, LegendEntry, PanelGroup
 from zs_assets.report.charts.selective_rows import log_cells
 from zs_assets.report.wording import share
 
-WIDTH, LABELS, RIGHT, TOP, ROW = 340, 118, 12, 28, 34
+WIDTH, LABELS, RIGHT, TOP, ROW = 340, 132, 12, 28, 34
 STRATA = {"all": "all rows", "majority_baseline": "one decision always"}
 
 Row = dict[str, Any]

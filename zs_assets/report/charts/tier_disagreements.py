@@ -64,7 +64,7 @@ def _bars(row: Row, y: float, most: int) -> list[Markup]:
         style = f"wins-{name.split('_')[0]}"
         parts.append(svg.element("rect", tip, x=x, y=y, width=width, height=BAR, class_=style))
         if width >= 7 * len(str(row[name])) + 4:
-            parts.append(svg.text(x + width / 2, y + BAR - 4, str(row[name]), "on-bar", "middle"))
+            parts.append(svg.text(x + width / 2, y + BAR - 4, str(row[name]), f"on-bar {style}", "middle"))
         x += width
     if not row["disagreements"]:
         parts.append(svg.line(x, y, x, y + BAR, "rule"))
