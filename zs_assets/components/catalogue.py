@@ -76,7 +76,7 @@ def _allowed_keys(location: tuple[int | str, ...]) -> str:
 
 def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     for option in node.get("anyOf", []):
-        if "$ref" in option:
+        if "$ref" in option or "discriminator" in option:
             node = option
     if "$ref" in node:
         return schema["$defs"][node["$ref"].rsplit("/", 1)[-1]]
