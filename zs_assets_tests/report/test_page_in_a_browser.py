@@ -13,6 +13,7 @@ from zs_assets.protocol.names import Gate
 from zs_assets.report import MissingPartition, PartitionVerdict, build_report, render_page
 from zs_assets_tests.report.browser import CHROMEDRIVER, CHROMIUM, open_browser, set_width
 from zs_assets_tests.report.report_inputs import report_inputs
+from zs_assets_tests.report.selective_inputs import decision_log_rows, selective_inputs, selective_rows
 
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and CHROMEDRIVER), reason="needs chromium and chromedriver (Debian: chromium chromium-driver)"
@@ -36,6 +37,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     gap = MissingPartition("topics", "jev", "never run: " + "a_very_long_name_without_any_break" * 6)
     inputs = {
         "whole": report_inputs(),
+        "selective": selective_inputs(selective_rows() | {"decision_log": decision_log_rows("areas", "jev", "opus")}),
         "broken": report_inputs(rehearsal=True, verdicts=(failed,), missing=(gap,)),
     }
     for name, given in inputs.items():
@@ -44,7 +46,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("name", ["whole", "broken"])
+@pytest.mark.parametrize("name", ["whole", "selective", "broken"])
 def test_nothing_but_its_own_boxes_scrolls_sideways(driver: Any, pages: dict[str, str], name: str, width: int):
     set_width(driver, width)
     driver.get(pages[name])
@@ -55,22 +57,33 @@ def test_nothing_but_its_own_boxes_scrolls_sideways(driver: Any, pages: dict[str
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-def test_every_chart_is_drawn_with_marks_of_a_readable_size(driver: Any, pages: dict[str, str], width: int):
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        # 2 pairs x 4 questions, 9 reliability diagrams, 3 coverage, 2 modes x 3 latency, 3 completeness
+        ("whole", 8 + 9 + 3 + 6 + 3),
+        # 2 cascades x 2 datasets in the cost plane and by tier; 3 partitions with levels, coverage and AUROC; 1 log
+        ("selective", 4 + 4 + 3 + 3 + 3 + 1 + 2),
+    ],
+)
+def test_every_chart_is_drawn_with_marks_of_a_readable_size(
+    driver: Any, pages: dict[str, str], name: str, number: int, width: int
+):
     set_width(driver, width)
-    driver.get(pages["whole"])
+    driver.get(pages[name])
     charts = driver.execute_script(
         """return [...document.querySelectorAll('svg.chart')].map(svg => {
              const box = svg.getBoundingClientRect();
              const marks = [...svg.querySelectorAll('circle, path, rect, .interval')];
-             const text = [...svg.querySelectorAll('text')].map(t => t.getBoundingClientRect().height);
+             const text = [...svg.querySelectorAll('text')].filter(t => t.textContent)
+               .map(t => t.getBoundingClientRect().height);
              const visible = marks.filter(m => {const b = m.getBoundingClientRect(); return b.width + b.height > 1});
              const outside = [...svg.querySelectorAll('text')].filter(t => {
                const b = t.getBoundingClientRect(); return b.right > box.right + 2 || b.left < box.left - 2});
              return {label: svg.getAttribute('aria-label'), width: box.width, marks: visible.length,
                      text: Math.min(...text), outside: outside.map(t => t.textContent)}})"""
     )
-    # 2 pairs x 4 questions, 9 reliability diagrams, 3 coverage, 2 modes x 3 latency, 3 completeness
-    assert len(charts) == 8 + 9 + 3 + 6 + 3
+    assert len(charts) == number
     for chart in charts:
         assert chart["label"]
         assert chart["marks"] >= 1, chart
@@ -114,7 +127,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("name", ["whole", "broken"])
+@pytest.mark.parametrize("name", ["whole", "selective", "broken"])
 def test_the_console_is_silent_and_the_network_idle(driver: Any, pages: dict[str, str], name: str):
     driver.get_log("browser")
     driver.get_log("performance")
