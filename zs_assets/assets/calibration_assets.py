@@ -6,9 +6,9 @@ from zs_assets.assets.analysis_inputs import stamped
 from zs_assets.assets.answers import has_gold, is_applicable
 from zs_assets.assets.calibration_rows import calibration_tables
 from zs_assets.assets.gated_reading import load_gated
-from zs_assets.assets.graph import IO_MANAGER, StudyGraph
+from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
-from zs_assets.assets.tables import definition_metadata, head_table
+from zs_assets.assets.tables import head_table, table_outs
 from zs_assets.protocol.analyses import CalibrationAnalysis
 from zs_assets.protocol.names import AssetName
 from zs_assets.storage.selective_schemas import CELL_TABLES
@@ -31,18 +31,7 @@ def calibration_assets(graph: StudyGraph) -> list[dg.AssetsDefinition]:
 def _calibration(graph: StudyGraph, analysis: CalibrationAnalysis) -> dg.AssetsDefinition:
     @dg.multi_asset(
         name=f"{graph.name}__calibrate",
-        outs={
-            asset.value: dg.AssetOut(
-                key=graph.key(asset),
-                io_manager_key=IO_MANAGER,
-                group_name=graph.name,
-                kinds={"parquet", "numpy"},
-                code_version="1",
-                description=DESCRIPTIONS[asset],
-                metadata=definition_metadata(schema),
-            )
-            for asset, schema in CELL_TABLES.items()
-        },
+        outs=table_outs(graph, CELL_TABLES, DESCRIPTIONS),
         partitions_def=graph.cells,
         deps=[graph.key(AssetName.PREDICTIONS)],
     )

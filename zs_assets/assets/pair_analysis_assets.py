@@ -12,7 +12,7 @@ from zs_assets.assets.decision_log_rows import decision_log_table
 from zs_assets.assets.gated_reading import GatedPartition, load_gated
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.resources import Workspace
-from zs_assets.assets.tables import definition_metadata, head_table
+from zs_assets.assets.tables import definition_metadata, head_table, table_outs
 from zs_assets.protocol.analyses import CascadesAnalysis, DecisionLogAnalysis
 from zs_assets.protocol.names import PAIR_SEPARATOR, AssetName
 from zs_assets.storage.selective_schemas import CASCADE_TABLES, DECISION_LOG
@@ -42,18 +42,7 @@ def pair_analysis_assets(graph: StudyGraph) -> list[dg.AssetsDefinition]:
 def _cascades(graph: StudyGraph, analysis: CascadesAnalysis) -> dg.AssetsDefinition:
     @dg.multi_asset(
         name=f"{graph.name}__cascade",
-        outs={
-            asset.value: dg.AssetOut(
-                key=graph.key(asset),
-                io_manager_key=IO_MANAGER,
-                group_name=graph.name,
-                kinds={"parquet", "numpy"},
-                code_version="1",
-                description=CASCADE_DESCRIPTIONS[asset],
-                metadata=definition_metadata(schema),
-            )
-            for asset, schema in CASCADE_TABLES.items()
-        },
+        outs=table_outs(graph, CASCADE_TABLES, CASCADE_DESCRIPTIONS),
         partitions_def=graph.pairs(graph.spec.cascades),
         deps=[dg.AssetDep(graph.key(AssetName.PREDICTIONS), partition_mapping=graph.cells_of(graph.spec.cascades))],
     )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
+
+from zs_assets.assets.graph import IO_MANAGER, StudyGraph
+from zs_assets.protocol.names import AssetName
 
 
 def column_schema(schema: pa.Schema) -> dg.TableSchema:
@@ -24,6 +28,24 @@ def column_schema(schema: pa.Schema) -> dg.TableSchema:
 
 def definition_metadata(schema: pa.Schema) -> dict[str, Any]:
     return {"dagster/column_schema": column_schema(schema)}
+
+
+def table_outs(
+    graph: StudyGraph, tables: Mapping[AssetName, pa.Schema], descriptions: Mapping[AssetName, str]
+) -> dict[str, dg.AssetOut]:
+    """Outputs of a step that makes several tables of the lake at once, each an asset of its own."""
+    return {
+        asset.value: dg.AssetOut(
+            key=graph.key(asset),
+            io_manager_key=IO_MANAGER,
+            group_name=graph.name,
+            kinds={"parquet", "numpy"},
+            code_version="1",
+            description=descriptions[asset],
+            metadata=definition_metadata(schema),
+        )
+        for asset, schema in tables.items()
+    }
 
 
 def head_table(table: pa.Table, columns: list[str], rows: int = 8) -> dg.MetadataValue:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from zs_assets.backends.label_only import LabelOnlyBackend
 from zs_assets.backends.registry import build_backend
 from zs_assets.backends.systems import Limits, SystemSpec
+from zs_assets.emulator.server import LocalServer
 from zs_assets.protocol.question import Question
 from zs_assets_tests.backends.asking import question, shipped
 
@@ -44,3 +47,10 @@ def set_keys(patch: pytest.MonkeyPatch, key: str = KEY) -> None:
     for name in SYSTEMS:
         patch.setenv(str(shipped(name).key_env), key)
         patch.delenv(str(shipped(name).base_url_env), raising=False)
+
+
+@contextmanager
+def label_servers() -> Iterator[dict[str, LocalServer]]:
+    """A stand-in of each label-only system, by name."""
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(LocalServer(name, seed=1, key=KEY)) for name in SYSTEMS}

@@ -15,19 +15,23 @@ from zs_assets.emulator.server import LocalServer
 from zs_assets.protocol.errors import BackendUnavailable, StudyError
 from zs_assets.protocol.names import Outcome
 from zs_assets_tests.backends.asking import ask_all, presentation, shipped
-from zs_assets_tests.backends.label_systems import KEY, LABELS, SYSTEMS, label_backend, label_system, set_keys
+from zs_assets_tests.backends.label_systems import (
+    KEY,
+    LABELS,
+    SYSTEMS,
+    label_backend,
+    label_servers,
+    label_system,
+    set_keys,
+)
 
 TEXT = 'Где "es"?\n'
 
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[dict[str, LocalServer]]:
-    with (
-        LocalServer("deepseek", seed=1, key=KEY) as deepseek,
-        LocalServer("opus", seed=1, key=KEY) as opus,
-        LocalServer("gemini_flash", seed=1, key=KEY) as gemini,
-    ):
-        yield dict(zip(SYSTEMS, (deepseek, opus, gemini), strict=True))
+    with label_servers() as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)

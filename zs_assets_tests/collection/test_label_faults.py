@@ -16,7 +16,7 @@ from zs_assets.collection import Collected, collect
 from zs_assets.collection.pricing import tokens_cost
 from zs_assets.emulator.server import LocalServer
 from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped
-from zs_assets_tests.backends.label_systems import KEY, SYSTEMS, label_system, set_keys
+from zs_assets_tests.backends.label_systems import KEY, SYSTEMS, label_servers, label_system, set_keys
 from zs_assets_tests.collection.jev_run import QUESTION, header, presentations
 
 COUNT = 5
@@ -24,12 +24,8 @@ COUNT = 5
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[dict[str, LocalServer]]:
-    with (
-        LocalServer("deepseek", seed=1, key=KEY) as deepseek,
-        LocalServer("opus", seed=1, key=KEY) as opus,
-        LocalServer("gemini_flash", seed=1, key=KEY) as gemini,
-    ):
-        yield dict(zip(SYSTEMS, (deepseek, opus, gemini), strict=True))
+    with label_servers() as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from zs_assets.backends.reply_json import object_of
 from zs_assets.emulator.server import LocalServer
 from zs_assets.protocol.names import Outcome
 from zs_assets_tests.backends.asking import ask_all, presentation, question
-from zs_assets_tests.backends.label_systems import KEY, LABELS, SYSTEMS, label_backend, set_keys
+from zs_assets_tests.backends.label_systems import KEY, LABELS, SYSTEMS, label_backend, label_servers, set_keys
 
 ORDER = (2, 0, 1)
 TEXT = 'My parcel "never" came. Где она?'
@@ -24,12 +24,8 @@ IDS = [LABELS.ids[index] for index in ORDER]
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[dict[str, LocalServer]]:
-    with (
-        LocalServer("deepseek", seed=1, key=KEY) as deepseek,
-        LocalServer("opus", seed=1, key=KEY) as opus,
-        LocalServer("gemini_flash", seed=1, key=KEY) as gemini,
-    ):
-        yield dict(zip(SYSTEMS, (deepseek, opus, gemini), strict=True))
+    with label_servers() as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)

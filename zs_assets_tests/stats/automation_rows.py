@@ -31,4 +31,5 @@ def automation_answers() -> Answers:
         probabilities=vectors,
         confidence=np.array([row["c"] for row in rows], dtype=np.float64),
         decimals=2,
+        latency_ms=np.array([row["ms"] for row in rows], dtype=np.float64),
     )

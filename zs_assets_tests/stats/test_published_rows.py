@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
+from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,40 +18,15 @@ from zs_assets.stats import (
     resample_counts,
 )
 from zs_assets.stats.resampled_metrics import MacroAverage, resampled_metrics
+from zs_assets_tests.sources.real_data import needs_real_data
+from zs_assets_tests.stats.automation_rows import automation_answers
 
-DATA = os.environ.get("ZS_TEST_DATA")
-pytestmark = pytest.mark.skipif(not DATA, reason="ZS_TEST_DATA does not name the folder of published rows")
-
-
-@pytest.fixture(scope="module")
-def rows() -> list[dict]:
-    path = Path(DATA) / "automation" / "jev_banking77_500.compact.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()]
+pytestmark = needs_real_data
 
 
 @pytest.fixture(scope="module")
-def answers(rows: list[dict]) -> Answers:
-    labels = sorted(json.loads((Path(DATA) / "automation" / "banking77.labels.json").read_text())["labels"])
-    return as_answers(rows, labels, renormalise=False)
-
-
-def as_answers(rows: list[dict], labels: list[str], *, renormalise: bool) -> Answers:
-    index = {label: i for i, label in enumerate(labels)}
-    vectors = np.zeros((len(rows), len(labels)))
-    for vector, row in zip(vectors, rows, strict=True):
-        for label, probability in row["p"].items():
-            vector[index[label]] = probability
-    return Answers(
-        np.array([index[row["gold"]] for row in rows]),
-        np.array([index[row["pred"]] for row in rows]),
-        np.ones(len(rows), bool),
-        len(labels),
-        probabilities=vectors,
-        confidence=None if renormalise else np.array([row["c"] for row in rows]),
-        decimals=2,
-        latency_ms=np.array([row["ms"] for row in rows], dtype=np.float64),
-        renormalise=renormalise,
-    )
+def answers() -> Answers:
+    return automation_answers()
 
 
 def test_accuracy_zero_count_latency_and_confidence(answers: Answers) -> None:
@@ -107,9 +80,8 @@ def test_published_percentile_intervals_from_the_published_seed(answers: Answers
     assert ece == pytest.approx([0.1015, 0.1636], abs=5e-5)
 
 
-def test_renormalising_changes_the_confidence_to_fractions(rows: list[dict], answers: Answers) -> None:
-    labels = sorted({label for row in rows for label in [row["gold"], row["pred"], *row["p"]]})
-    renormalised = as_answers(rows, labels, renormalise=True)
+def test_renormalising_changes_the_confidence_to_fractions(answers: Answers) -> None:
+    renormalised = replace(answers, confidence=None, renormalise=True)
     denominators = np.unique(renormalised.scored_confidence.denominator, return_counts=True)
     assert [part.tolist() for part in denominators] == [[99, 100], [33, 467]]
     assert set(answers.scored_confidence.denominator) == {100}
