@@ -94,7 +94,9 @@ def _ceiling(row: Row) -> str:
 def _targets(targets: list[Row]) -> str:
     missed = [exact_share(target["target"]) for target in targets if not target["attainable"]]
     reached = [
-        f"{exact_share(target['target'])} ({usd(target['cost_usd'])})" for target in targets if target["attainable"]
+        exact_share(target["target"]) + (f" ({usd(target['cost_usd'])})" if target["cost_usd"] != 0 else "")
+        for target in targets
+        if target["attainable"]
     ]
     said = ""
     if reached:

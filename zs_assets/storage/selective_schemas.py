@@ -276,7 +276,7 @@ DECISION_LOG = pa.schema(
         field("dataset", pa.string(), "dataset partition", False),
         field("backend", pa.string(), "whose decisions are logged", False),
         field("reference", pa.string(), "the system they are compared with", False),
-        field("stratum", pa.string(), "all, majority_baseline, decision or tier", False),
+        field("stratum", pa.string(), "all, majority_baseline, decision, tier, or tier and decision", False),
         field("decision", pa.string(), "logged decision of the stratum"),
         field("tier", pa.string(), "tier of the logged confidence"),
         *_counts(("n", "rows where both decided"), ("agree", "rows where both decided alike")),
