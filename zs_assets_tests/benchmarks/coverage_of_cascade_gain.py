@@ -18,7 +18,7 @@ import numpy as np
 
 from zs_assets.stats import CascadeRows, best_point, cascade_gain, cascade_references, cascade_sweep
 
-SAMPLES = 600
+SAMPLES = 1000
 RESAMPLES = 1000
 SEED = 20260917
 LOWEST, HIGHEST = 0.92, 0.98
