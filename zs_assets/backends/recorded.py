@@ -162,15 +162,18 @@ class RecordedBackend(Backend):
 
 def _recorded_facts(row: dict[str, Any]) -> dict[str, Any]:
     """What was measured and billed when the reply came, in the columns our tables and Janus's rows share."""
-    cost = number(row.get("cost_usd"))
     counts = ("input_tokens", "output_tokens", "cache_hit_tokens", "cache_miss_tokens", "reasoning_tokens")
     return {
         **{name: count(row.get(name)) for name in counts},
-        "cost_usd": cost if cost is not None and cost >= 0 else None,
-        "latency_ms": number(row.get("latency_ms")),
-        "run_date": text(row.get("run_date")),
-        "pricing_tier": text(row.get("pricing_tier")),
+        **{name: _amount(row.get(name)) for name in ("cost_usd", "latency_ms")},
+        **{name: text(row.get(name)) for name in ("run_date", "pricing_tier")},
     }
+
+
+def _amount(value: Any) -> float | None:
+    """A finite number that is not negative; None, which is unknown, for everything else."""
+    amount = number(value)
+    return amount if amount is not None and 0 <= amount < float("inf") else None
 
 
 def _refused(where: str, reason: str) -> CallFault:

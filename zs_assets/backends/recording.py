@@ -189,7 +189,7 @@ def _janus_rows(
 
 def _janus_row(row: dict[str, Any], line: str, question: Question, same_prompt: bool, where: str) -> RecordedRow:
     gold = row["gold_label"]
-    if isinstance(row["id"], bool) or not isinstance(row["id"], (int, str)) or not isinstance(row["text"], str):
+    if isinstance(row["id"], bool) or not isinstance(row["id"], (int, str)) or row["text"] != text(row["text"]):
         raise BackendUnavailable(f"{where} has an id that is no number or text, or a text that is none: repair it.")
     return RecordedRow(
         example_id=str(row["id"]),
@@ -251,7 +251,8 @@ def _check_receipt(path: Path) -> str:
 
 
 def text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+    """Text that every file can hold; None for anything else. JSON can escape half a surrogate pair, UTF-8 cannot."""
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else None
 
 
 def count(value: Any) -> int | None:
