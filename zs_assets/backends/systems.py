@@ -33,7 +33,13 @@ class Limits(_Strict):
 _NOT_IN_THE_HASH = {
     *("limits", "price", "prices", "output_tokens_per_call"),
     *("title", "pin", "verified", "terms"),
+    *("pinned", "model_rule", "confidence_formula", "order_behaviour", "needs", "notes", "key_optional"),
 }
+
+
+ModelRule = Literal["resolved", "echo", "constant", "alias", "served_name"]
+"""What the reply's model string is: the version behind an alias, the request's string repeated, one string whatever the
+weights, an alias that may move, or the name its operator serves it under."""
 
 
 class SystemSpec(_Strict):
@@ -48,6 +54,7 @@ class SystemSpec(_Strict):
     base_url: str | None = None
     base_url_env: str | None = None
     key_env: str | None = None
+    key_optional: bool = False  # a server that asks for a key only where its operator set one
     extra: str | None = None  # the zs-assets extra it needs
     provider: str | None = None  # shares limits and a Dagster pool; default: its own name
     option_cap: int | None = None
@@ -58,6 +65,13 @@ class SystemSpec(_Strict):
     output_tokens_per_call: int | None = Field(default=None, ge=0)  # for estimates, where replies hold no vector
     limits: Limits = Limits()
     pin: str = ""  # how the record pins it
+    # yes: by what every reply says; launch: by what its operator started, recorded before the first call; no: by nothing
+    pinned: Literal["yes", "launch", "no"] = "no"
+    model_rule: ModelRule | None = None
+    confidence_formula: str = ""  # of the system's own field, n options and p the vector: never compared across systems
+    order_behaviour: str = ""  # what a change of option order does, as published
+    needs: str = ""  # beside key and extra: a server, a GPU, an account
+    notes: str = ""
     verified: str = "unverified"  # by what its codec was verified
     terms: str = ""  # what to check before publishing
 
