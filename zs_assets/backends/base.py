@@ -50,8 +50,13 @@ class Reading:
     cache_hit_tokens: int | None = None
     cache_miss_tokens: int | None = None
     reasoning_tokens: int | None = None
-    cost_usd: float | None = None  # only where a replayed row records its own: it wins over recomputation
+    cost_usd: float | None = None  # only where the reply records its own (a replay, a gateway's bill): it wins
     pricing_tier: str | None = None  # likewise
+
+    @classmethod
+    def invalid(cls, problem: str) -> Reading:
+        """A reply of which nothing could be read."""
+        return cls(Outcome.INVALID, problem=problem)
 
 
 class Remedy(str, Enum):

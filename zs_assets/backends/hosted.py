@@ -18,6 +18,7 @@ from zs_assets.protocol.question import Presentation, Question
 
 # One client slows down with many calls on it (a sixth of the rate at 64); several of this many connections keep it.
 CONNECTIONS_PER_CLIENT = 8
+SHOWN_SERVED = 4000  # characters of what a server says of itself
 _ADDED_TO_BASES = ("/v1", "/v1beta", "/beta")  # how the paths of the interfaces begin
 
 
@@ -26,6 +27,8 @@ class HostedBackend(Backend):
 
     path: str
     request_id_header = "x-request-id"
+    identity_path: str | None = None
+    """Address that says what is served; asked once per run, its answer goes into the record."""
 
     def __init__(self, spec: SystemSpec, question: Question):
         super().__init__(spec, question)
@@ -34,13 +37,14 @@ class HostedBackend(Backend):
         self._key = SecretStr(key_of(spec))
         self._clients: list[httpx.AsyncClient] = []
         self._free: list[httpx.AsyncClient] = []  # each client once per connection it has left
+        self._served = ""
 
     @abstractmethod
     def request_body(self, presentation: Presentation) -> bytes:
         """The request's JSON, UTF-8."""
 
     async def __aenter__(self) -> HostedBackend:
-        if self.spec.key_env and not self._key.get_secret_value():
+        if self.spec.key_env and not self.spec.key_optional and not self._key.get_secret_value():
             raise BackendUnavailable(f"Backend '{self.spec.name}' needs a key: set {self.spec.key_env}.")
         limits = self.spec.limits
         count = -(-limits.concurrency // CONNECTIONS_PER_CLIENT)
@@ -59,6 +63,8 @@ class HostedBackend(Backend):
             for _ in range(count)
         ]
         self._free = [client for client in self._clients for _ in range(CONNECTIONS_PER_CLIENT)]
+        if self.identity_path is not None:
+            self._served = await self._ask_what_is_served(self.identity_path)
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -67,7 +73,24 @@ class HostedBackend(Backend):
         self._clients, self._free = [], []
 
     def identity(self) -> dict[str, str]:
-        return {"model_requested": self.model_requested, "base_url": self.base_url, "interface": self.spec.interface}
+        known = {"model_requested": self.model_requested, "base_url": self.base_url, "interface": self.spec.interface}
+        if self.spec.revision:
+            known["revision_declared"] = self.spec.revision  # what its operator was told to start; nothing proves it
+        return known | ({"served": self._served} if self._served else {})
+
+    async def _ask_what_is_served(self, path: str) -> str:
+        """What the server says of itself, scrubbed and short; a reason in words where it says nothing.
+
+        Never raises: a server without that address still answers questions, and the record shows the gap.
+        """
+        secrets = (self._key.get_secret_value(),)
+        try:
+            response = await self._clients[0].get(httpx.URL(self.base_url + path))
+        except httpx.HTTPError as error:
+            return f"unknown: {transport_fault(error, secrets)}"
+        if response.status_code != 200:
+            return f"unknown: {path} answered {response.status_code}"
+        return scrub(response.content.decode("utf-8", "replace"), secrets)[:SHOWN_SERVED]
 
     async def ask(self, presentation: Presentation) -> RawReply:
         secrets = (self._key.get_secret_value(),)
@@ -85,7 +108,14 @@ class HostedBackend(Backend):
         if response.status_code != 200:
             raise self.fault_of(response.status_code, response.headers, body, request_id)
         body = scrub(body, secrets)
+        fault = self.fault_in(body, request_id)
+        if fault is not None:
+            raise fault
         return RawReply(body, 200, request_id or self.id_in(body))
+
+    def fault_in(self, body: str, request_id: str | None) -> CallFault | None:
+        """The fault of an answer 200 that is an error all the same; None where it is a reply. The body is scrubbed."""
+        return None
 
     def fault_of(self, status: int, headers: Mapping[str, str], body: str, request_id: str | None) -> CallFault:
         """What an answer other than 200 means; scrubbed of the key."""

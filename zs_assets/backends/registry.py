@@ -33,6 +33,10 @@ _INTERFACES = {
     "gliner": _Interface("GlinerBackend", "gliner", ("gliner2", "torch", "transformers"), reads_files=True),
     "recorded": _Interface("RecordedBackend", reads_files=True),
     "systemone": _Interface("SystemOneBackend"),
+    "openai_decisions": _Interface("OpenaiDecisionsBackend"),
+    "nanojev": _Interface("NanojevBackend"),
+    "workers_ai": _Interface("WorkersAiBackend"),
+    "laya": _Interface("LayaBackend", "laya", ("laya", "torch", "transformers"), reads_files=True),
     "chat_tools": _Interface("ChatToolsBackend"),
     "anthropic": _Interface("AnthropicBackend"),
     "gemini": _Interface("GeminiBackend"),
@@ -57,7 +61,7 @@ def check_ready(spec: SystemSpec, *, folder: Path | None = None) -> str | None:
         from zs_assets.backends.local import missing_extra
 
         return missing_extra(spec, interface.extra)
-    if spec.key_env and not os.environ.get(spec.key_env):
+    if spec.key_env and not spec.key_optional and not os.environ.get(spec.key_env):
         return f"Backend '{spec.name}' needs a key: set {spec.key_env}."
     if spec.interface == "recorded":
         path = spec.settings.get("path")

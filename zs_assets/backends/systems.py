@@ -65,7 +65,7 @@ class SystemSpec(_Strict):
     output_tokens_per_call: int | None = Field(default=None, ge=0)  # for estimates, where replies hold no vector
     limits: Limits = Limits()
     pin: str = ""  # how the record pins it
-    # yes: by what every reply says; launch: by what its operator started, recorded before the first call; no: by nothing
+    # yes: by what every reply says; launch: by what its operator started, recorded before the first call
     pinned: Literal["yes", "launch", "no"] = "no"
     model_rule: ModelRule | None = None
     confidence_formula: str = ""  # of the system's own field, n options and p the vector: never compared across systems
