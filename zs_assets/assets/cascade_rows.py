@@ -167,7 +167,8 @@ def _target_rows(rows: CascadeRows, analysis: CascadesAnalysis) -> Rows:
 
 def _cascade_row(rows: CascadeRows, analysis: CascadesAnalysis) -> dict[str, Any]:
     verdict, references, best = route_verdict(rows), cascade_references(rows), best_point(cascade_sweep(rows))
-    gain = cascade_gain(rows, resamples=analysis.resamples, seed=analysis.seed)
+    # One row leaves none out and cannot be split: its gain and its confirmation are null.
+    gain = cascade_gain(rows, resamples=analysis.resamples, seed=analysis.seed) if len(rows) > 1 else None
     single = verdict.better_single.which.value
     # Asked of the protocol's choice, which these rows chose: the p value is printed as the optimistic one it is.
     kept = rows.level >= best.threshold
@@ -192,10 +193,10 @@ def _cascade_row(rows: CascadeRows, analysis: CascadesAnalysis) -> dict[str, Any
         "best_cost_usd": best.cost,
         "best_latency_p50_ms": best.latency_p50,
         "best_saving": best.saving,
-        "gain_out_of_bag": gain.estimate,
-        "gain_ci95_low": gain.low,
-        "gain_ci95_high": gain.high,
-        "routed_share": gain.routed_share,
+        "gain_out_of_bag": None if gain is None else gain.estimate,
+        "gain_ci95_low": None if gain is None else gain.low,
+        "gain_ci95_high": None if gain is None else gain.high,
+        "routed_share": None if gain is None else gain.routed_share,
         "mcnemar_p": test.p_value,
         **_confirmed(rows, analysis),
     }
@@ -204,7 +205,7 @@ def _cascade_row(rows: CascadeRows, analysis: CascadesAnalysis) -> dict[str, Any
 def _confirmed(rows: CascadeRows, analysis: CascadesAnalysis) -> dict[str, Any]:
     """The confirmatory run, where the study asks for one."""
     split = analysis.validation
-    if split is None:
+    if split is None or len(rows) < 2:
         return {}
     result = confirm_cascade(rows, split_validation(len(rows), float(Fraction(split.share)), split.seed))
     return {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from zs_assets.assets.gated_reading import PlannedPartition
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
@@ -9,7 +11,7 @@ from zs_assets.backends.base import Backend
 from zs_assets.backends.recorded import RecordedBackend
 from zs_assets.backends.registry import build_backend, check_ready
 from zs_assets.backends.systems import Limits, SystemSpec
-from zs_assets.collection import JournalHeader
+from zs_assets.collection import JournalHeader, journalled_usd
 from zs_assets.protocol.question import Question
 from zs_assets.storage.places import IMPORT_FORMATS, Places
 
@@ -56,6 +58,38 @@ def journal_header(
         model_requested=asked.model_requested,
         spec_hash=graph.systems[backend].spec_hash(),
     )
+
+
+@dataclass(frozen=True)
+class CellBudget:
+    """What a cell may still cost: the limit, and what the study's other cells spent of it."""
+
+    max_usd: float | None
+    elsewhere_usd: float
+
+
+def cell_budget(
+    workspace: Workspace, graph: StudyGraph, dataset: str, backend: str, max_usd: float | None
+) -> CellBudget:
+    """A budget holds for the whole study, earlier runs included; `max_usd` tightens the study's own.
+
+    What an imported run cost was paid by whoever made it: it is neither limited nor counted.
+    """
+    limits = [usd for usd in (graph.spec.max_usd, max_usd) if usd is not None]
+    if not limits or cell_is_imported(workspace, graph, dataset, backend):
+        return CellBudget(None, 0.0)
+    others = [
+        (other.name, name)
+        for other in graph.spec.datasets
+        for name in graph.spec.backends
+        if (other.name, name) != (dataset, backend) and not graph.systems[name].is_free
+    ]
+    spent = sum(
+        journalled_usd(workspace.places.journal(graph.name, *cell))
+        for cell in others
+        if not cell_is_imported(workspace, graph, *cell)
+    )
+    return CellBudget(min(limits), spent)
 
 
 def cell_is_imported(workspace: Workspace, graph: StudyGraph, dataset: str, backend: str) -> bool:

@@ -14,7 +14,7 @@ import dagster as dg
 import pyarrow as pa
 
 from zs_assets import __version__
-from zs_assets.assets.cells import cell_backend, cell_is_imported, journal_header
+from zs_assets.assets.cells import cell_backend, cell_budget, journal_header
 from zs_assets.assets.gated_reading import PlannedPartition, ask_gates, partition_identity, planned_partition
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.resources import CollectionOptions, ProgressSink, Workspace
@@ -149,9 +149,7 @@ def _collect(
     on_progress: Callable[[Progress], None],
 ) -> Collected:
     system = cell_backend(workspace.places, graph, dataset, backend, planned.question)
-    # What an imported run cost was paid by whoever made it: no budget of ours applies.
-    imported = cell_is_imported(workspace, graph, dataset, backend)
-    budgets = [usd for usd in (graph.spec.max_usd, config.max_usd) if usd is not None and not imported]
+    budget = cell_budget(workspace, graph, dataset, backend, config.max_usd)
     header = journal_header(graph, planned, dataset, backend, system)
     return collect(
         system,
@@ -159,7 +157,8 @@ def _collect(
         workspace.places.journal(graph.name, dataset, backend),
         header,
         attempt_budget=graph.spec.attempt_budget,
-        max_usd=min(budgets) if budgets else None,
+        max_usd=budget.max_usd,
+        elsewhere_usd=budget.elsewhere_usd,
         retry_errors=config.retry_errors,
         on_progress=on_progress,
     )

@@ -43,4 +43,4 @@ class CollectionOptions(dg.Config):
     """Run configuration of a predictions partition."""
 
     retry_errors: bool = False  # ask again what ended in error; the attempts are recorded as further ones
-    max_usd: float | None = None  # tightens the study's budget for this run
+    max_usd: float | None = None  # tightens the study's budget, which holds for all partitions and earlier runs

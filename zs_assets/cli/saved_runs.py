@@ -23,6 +23,9 @@ def import_(
     kind: Annotated[
         str, typer.Option("--format", help="janus (JSONL of the automation study), jev_benchmarks or native.")
     ] = "janus",
+    model: Annotated[
+        str | None, typer.Option(help="The model that answered, where the backend's entry names an alias.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Take a saved run as the answers of one backend on one dataset: no call, no key, the same gates."""
@@ -40,7 +43,7 @@ def import_(
         loop.prepare([dataset])
         for step in loop.result.failed:
             raise ZsAssetsError(step.reason)
-        imported = import_run(loop.workspace, graph, dataset, backend, file, kind)
+        imported = import_run(loop.workspace, graph, dataset, backend, file, kind, model=model)
         result = loop.run([backend], [dataset], force=True)
     if as_json:
         steps = [{**vars(step), "state": step.state.value} for step in result.steps]

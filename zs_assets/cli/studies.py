@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 from upath import UPath
 
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
     from zs_assets.components.pilot_run import PilotRow
 
 
+def _positive_usd(value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise typer.BadParameter(f"{value:g} is no budget: give a positive number of USD.")
+    return value
+
+
 @app.command()
 def run(
     study: StudyName,
@@ -24,7 +32,10 @@ def run(
     dataset: Datasets = None,
     force: Annotated[bool, typer.Option(help="Make partitions again; replies in the journal are reused.")] = False,
     retry_errors: Annotated[bool, typer.Option(help="Ask again what ended in error.")] = False,
-    max_usd: Annotated[float | None, typer.Option(help="Stop before this run would cost more.")] = None,
+    max_usd: Annotated[
+        float | None,
+        typer.Option(callback=_positive_usd, help="Stop before the study would have cost more, earlier runs included."),
+    ] = None,
     publish: Annotated[bool, typer.Option(help="Publish the bundle if every gate passes.")] = False,
     sample: Annotated[
         int | None, typer.Option(min=1, help="A pilot: ask only this many examples of each sample (with --seed).")
@@ -82,7 +93,7 @@ def _pilot(
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.instance import dagster_instance
     from zs_assets.components.partition_loop import PartitionLoop
-    from zs_assets.components.pilot_run import run_pilot
+    from zs_assets.components.pilot_run import PilotRow, PilotStop, run_pilot
 
     graph = find_study(study)
     with ProgressBars(err, quiet=as_json) as bars, dagster_instance() as instance:
@@ -90,14 +101,19 @@ def _pilot(
         asked_backends, asked_datasets = loop.known(backends, datasets)
         prepared = loop.prepare(asked_datasets)
         cells = [(d, b) for b in asked_backends for d in loop.ready(b, prepared, asked_datasets)]
-        rows = list(run_pilot(loop.workspace, graph, cells, size, seed, max_usd=max_usd, progress=bars.sink.show))
+        found = list(run_pilot(loop.workspace, graph, cells, size, seed, max_usd=max_usd, progress=bars.sink.show))
+    rows = [row for row in found if isinstance(row, PilotRow)]
+    stops = [stop for stop in found if isinstance(stop, PilotStop)]
     for sentence in loop.result.unavailable.values():
         err.print(f"[yellow]not run[/]  {sentence}")
+    for stop in stops:
+        err.print(f"[red]stopped[/]  {stop.dataset} x {stop.backend}: {escape(stop.reason)}", soft_wrap=True)
     if as_json:
-        print_json({"pilot": [vars(row) for row in rows], "not_run": loop.result.unavailable})
+        stopped = [vars(stop) for stop in stops]
+        print_json({"pilot": [vars(row) for row in rows], "stopped": stopped, "not_run": loop.result.unavailable})
     else:
         _print_pilot(rows)
-    if loop.result.failed:
+    if loop.result.failed or stops:
         raise typer.Exit(1)
     if loop.result.unavailable and backends:
         raise typer.Exit(3)

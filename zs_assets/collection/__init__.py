@@ -1,7 +1,17 @@
 """Collection asks every planned question once and loses nothing: journal, limits, budget, retries, compaction."""
 
 from zs_assets.collection.collector import Collected, Progress, collect
-from zs_assets.collection.journal import JournalHeader, journalled_replies
+from zs_assets.collection.journal import JournalHeader
+from zs_assets.collection.journal_totals import journalled_replies, journalled_usd
 from zs_assets.collection.pricing import Estimate, estimate
 
-__all__ = ["Collected", "Estimate", "JournalHeader", "Progress", "collect", "estimate", "journalled_replies"]
+__all__ = [
+    "Collected",
+    "Estimate",
+    "JournalHeader",
+    "Progress",
+    "collect",
+    "estimate",
+    "journalled_replies",
+    "journalled_usd",
+]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
 from zs_assets.backends.systems import SystemSpec
 from zs_assets.collection.pricing import call_cost
-from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped
+from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped, StudyError
 from zs_assets.protocol.question import Question
 
 
 class Budget:
-    """Keeps `max_usd`. Without one it only counts.
+    """Keeps `max_usd`, of which `elsewhere_usd` was spent on other partitions already. Without one it only counts.
 
     A reply that does not say what it cost, and a call that got no answer at all (it may have been billed), are counted
     at their estimate against the limit, and never as known cost.
     """
 
-    def __init__(self, spec: SystemSpec, question: Question, max_usd: float | None):
+    def __init__(self, spec: SystemSpec, question: Question, max_usd: float | None, elsewhere_usd: float = 0.0):
+        if max_usd is not None and not 0 < max_usd < math.inf:
+            raise StudyError(f"max_usd must be a positive number of USD, not {max_usd:g}: correct it.")
         if max_usd is not None and call_cost(spec, question, 1.0) is None:  # no price, or none that has not ended
             raise BackendUnavailable(
                 f"Backend '{spec.name}' has no known price, so a budget of {max_usd:g} USD cannot be kept: add its "
@@ -24,6 +28,7 @@ class Budget:
         self._spec = spec
         self._question = question
         self._max_usd = max_usd
+        self._elsewhere_usd = elsewhere_usd
         self._known_usd = 0.0
         self._unknown = 0  # replies whose cost nobody knows
         self._assumed_usd = 0.0
@@ -40,11 +45,12 @@ class Budget:
     def begin(self, tokens: float) -> float:
         """Reserves a call's estimate and returns it; refuses a call that could pass the limit."""
         expected = self.expected(tokens)
-        spent = self._known_usd + self._assumed_usd
+        spent = self._known_usd + self._assumed_usd + self._elsewhere_usd
         if self._max_usd is not None and spent + self._in_flight_usd + expected > self._max_usd:
             raise CollectionStopped(
-                f"The budget of {self._max_usd:g} USD for '{self._spec.name}' would be passed by the next call "
-                f"({spent:.6f} USD spent): raise max_usd and run again; what was received is kept."
+                f"The budget of {self._max_usd:g} USD would be passed by the next call of '{self._spec.name}' "
+                f"({spent:.6f} USD spent, {self._elsewhere_usd:.6f} of it on other partitions): raise max_usd and run "
+                "again; what was received is kept."
             )
         self._in_flight_usd += expected
         return expected

@@ -60,6 +60,7 @@ def collect(
     *,
     attempt_budget: int,
     max_usd: float | None = None,
+    elsewhere_usd: float = 0.0,
     retry_errors: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     progress_every_s: float = 0.5,
@@ -73,7 +74,7 @@ def collect(
     if spec.option_cap is not None and len(backend.question) > spec.option_cap:
         predictions, attempts = not_applicable(backend, presentations, header.prompt_hash)
         return Collected(predictions, attempts, 0, 0, False)
-    money = Budget(spec, backend.question, max_usd)
+    money = Budget(spec, backend.question, max_usd, elsewhere_usd)
     run = _Collection(backend, presentations, attempt_budget, money, retry_errors, on_progress, progress_every_s)
     with Journal(journal_path, header, run.on_synced) as journal:
         past = journal.past

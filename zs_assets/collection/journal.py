@@ -279,10 +279,3 @@ def journal_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 if line["k"] not in ("header", "identity"):
                     yield offset, line
             offset += len(data)
-
-
-def journalled_replies(path: Path) -> int:
-    """How many presentations a journal holds a reply for; 0 where there is none."""
-    if not path.exists():
-        return 0
-    return len({line["id"] for _, line in journal_lines(path) if line["k"] == "reply"})

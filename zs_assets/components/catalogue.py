@@ -96,9 +96,23 @@ def all_studies() -> dict[str, StudyGraph]:
 
 
 def find_study(name: str) -> StudyGraph:
-    studies = all_studies()
-    if name not in studies:
-        raise StudyError(
-            f"There is no study '{name}': use one of {', '.join(sorted(studies))}, or name its folder in ZS_STUDIES."
-        )
-    return studies[name]
+    """The study of this name; one that is broken stops nobody else's."""
+    found = {path: _name_in(path) for folder in [SHIPPED, *user_folders()] for path in study_files(folder)}
+    paths = [path for path, named in found.items() if named == name]
+    if len(paths) > 1:
+        raise StudyError(f"Two studies are named '{name}' ({paths[0]} and {paths[1]}): rename one of them.")
+    if not paths:
+        known = ", ".join(sorted(named for named in found.values() if named))
+        raise StudyError(f"There is no study '{name}': use one of {known}, or name its folder in ZS_STUDIES.")
+    return load_study(paths[0])
+
+
+def _name_in(path: Path) -> str | None:
+    """The name a study's YAML gives itself, whatever else is wrong with it."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return None
+    attributes = content.get("attributes") if isinstance(content, dict) else None
+    name = attributes.get("name") if isinstance(attributes, dict) else None
+    return name if isinstance(name, str) else None

@@ -21,7 +21,7 @@ from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import ProgressSink, Workspace
 from zs_assets.components.resources import study_resources
 from zs_assets.components.study import measured_assets, study_definitions
-from zs_assets.protocol.errors import CollectionStopped, GateRefused, StudyError
+from zs_assets.protocol.errors import CollectionStopped, GateRefused, StudyError, ZsAssetsError
 from zs_assets.protocol.names import PAIR_SEPARATOR, AssetName
 from zs_assets.storage.lake import metadata_of
 
@@ -43,6 +43,7 @@ class StepResult:
     partition: str
     state: State
     reason: str = ""
+    stops_backend: bool = False  # a wrong key, a quota, a budget: another dataset would meet it again
 
 
 @dataclass
@@ -96,7 +97,7 @@ class PartitionLoop:
                 step = self._measure(dataset, backend, force or retry_errors, options)
                 if step.state is State.MADE:
                     changed.add((dataset, backend))
-                if step.state is State.FAILED and CollectionStopped.__name__ in step.reason:
+                if step.stops_backend:
                     break  # the same key would be refused on every other dataset
         self._compare(prepared, changed)
         self._analyse(prepared)
@@ -230,7 +231,7 @@ class PartitionLoop:
         where = where or partition or self.graph.name
         if result.success:
             return self._note(StepResult(step, where, State.MADE))
-        return self._note(StepResult(step, where, State.FAILED, failure_reason(result)))
+        return self._note(StepResult(step, where, State.FAILED, failure_reason(result), _stops_backend(result)))
 
     def _note(self, step: StepResult) -> StepResult:
         self.result.steps.append(step)
@@ -253,12 +254,30 @@ def failure_reason(result: dg.ExecuteInProcessResult) -> str:
         data = event.step_failure_data
         if data.user_failure_data is not None and data.user_failure_data.description:
             return data.user_failure_data.description
-        error = data.error
-        while error is not None and error.cause is not None:
-            error = error.cause
+        error = _own_or_innermost(data.error)
         if error is not None:
-            return error.message.strip()
+            # Dagster prints a class with its path: `zs_assets.protocol.errors.SourceError: the sentence`.
+            return error.message.strip().removeprefix(f"{ZsAssetsError.__module__}.{error.cls_name}: ")
     checks = [check for check in result.get_asset_check_evaluations() if not check.passed]
     if checks:
         return f"gate {checks[0].check_name}: {checks[0].metadata['verdict'].value}"
     return "the run failed without saying why; see it in the Dagster UI"
+
+
+def _own_or_innermost(error: dg.SerializableErrorInfo | None) -> dg.SerializableErrorInfo | None:
+    """The first error of ours in the chain, since its sentence names the fix; else what was raised first."""
+    own = {kind.__name__ for kind in (ZsAssetsError, *_kinds_of(ZsAssetsError))}
+    while error is not None and error.cls_name not in own and error.cause is not None:
+        error = error.cause
+    return error
+
+
+def _kinds_of(kind: type) -> list[type]:
+    direct: list[type] = kind.__subclasses__()
+    return [found for child in direct for found in (child, *_kinds_of(child))]
+
+
+def _stops_backend(result: dg.ExecuteInProcessResult) -> bool:
+    failures = [event.step_failure_data for event in result.all_node_events if event.is_step_failure]
+    found = [_own_or_innermost(failure.error) for failure in failures]
+    return any(error is not None and error.cls_name == CollectionStopped.__name__ for error in found)

@@ -14,13 +14,22 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from zs_assets.assets.cells import cell_backend, cell_is_imported, journal_header
+from zs_assets.assets.cells import cell_backend, cell_budget, journal_header
 from zs_assets.assets.gated_reading import read_manifest
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
 from zs_assets.collection import Progress, collect
-from zs_assets.protocol.errors import StudyError
+from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped, JournalError, StudyError
 from zs_assets.protocol.question import Presentation
+
+
+@dataclass(frozen=True)
+class PilotStop:
+    """A dataset x backend that was not asked to the end, and the sentence why; its replies so far are kept."""
+
+    dataset: str
+    backend: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -63,28 +72,39 @@ def run_pilot(
     *,
     max_usd: float | None = None,
     progress: Callable[[str, str, Progress], None] | None = None,
-) -> Iterator[PilotRow]:
-    """Asks the drawn presentations of every (dataset, backend); what the journal holds is not asked again."""
+) -> Iterator[PilotRow | PilotStop]:
+    """Asks the drawn presentations of every (dataset, backend); what the journal holds is not asked again.
+
+    A backend that stops (wrong key, budget, quota) stops nobody else.
+    """
+    stopped: set[str] = set()
     for dataset, backend in cells:
+        if backend in stopped:
+            continue
         planned = read_manifest(workspace.lake, graph, dataset)
         part = drawn(planned.presentations, size, seed)
         system = cell_backend(workspace.places, graph, dataset, backend, planned.question)
-        imported = cell_is_imported(workspace, graph, dataset, backend)
-        budgets = [usd for usd in (graph.spec.max_usd, max_usd) if usd is not None and not imported]
+        budget = cell_budget(workspace, graph, dataset, backend, max_usd)
 
         def show(now: Progress, dataset: str = dataset, backend: str = backend) -> None:
             if progress is not None:
                 progress(dataset, backend, now)
 
-        collected = collect(
-            system,
-            part,
-            workspace.places.journal(graph.name, dataset, backend),
-            journal_header(graph, planned, dataset, backend, system),
-            attempt_budget=graph.spec.attempt_budget,
-            max_usd=min(budgets) if budgets else None,
-            on_progress=show,
-        )
+        try:
+            collected = collect(
+                system,
+                part,
+                workspace.places.journal(graph.name, dataset, backend),
+                journal_header(graph, planned, dataset, backend, system),
+                attempt_budget=graph.spec.attempt_budget,
+                max_usd=budget.max_usd,
+                elsewhere_usd=budget.elsewhere_usd,
+                on_progress=show,
+            )
+        except (CollectionStopped, BackendUnavailable, JournalError) as stop:
+            stopped.add(backend)
+            yield PilotStop(dataset, backend, str(stop))
+            continue
         yield _summary(dataset, backend, collected.predictions, len(planned.presentations))
 
 

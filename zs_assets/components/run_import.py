@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zs_assets.assets.cells import imported_spec
-from zs_assets.assets.gated_reading import PlannedPartition, read_manifest
+import pyarrow as pa
+
+from zs_assets.assets.cells import imported_spec, journal_header
+from zs_assets.assets.gated_reading import PlannedPartition, ask_gates, read_manifest
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
 from zs_assets.backends.local import sha256_file
 from zs_assets.backends.recorded import RecordedBackend
 from zs_assets.backends.recording import RecordedRow
-from zs_assets.collection import journalled_replies
+from zs_assets.collection import collect, journalled_replies
 from zs_assets.protocol.errors import StudyError
 from zs_assets.storage.places import IMPORT_FORMATS
 
 SHOWN = 5
+LABEL_ONLY = ("chat_tools", "anthropic", "gemini")
+"""Interfaces that give no probabilities."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +38,27 @@ class ImportedRun:
 
 
 def import_run(
-    workspace: Workspace, graph: StudyGraph, dataset: str, backend: str, file: Path, kind: str
+    workspace: Workspace,
+    graph: StudyGraph,
+    dataset: str,
+    backend: str,
+    file: Path,
+    kind: str,
+    *,
+    model: str | None = None,
 ) -> ImportedRun:
     """Puts the file where the pipeline reads it instead of calling the system; the manifest must be frozen already.
 
     Parameters
     ----------
     kind : one of IMPORT_FORMATS
+    model : the model that answered, where it is not the one the backend's entry names
 
     Raises
     ------
     StudyError
-        If the file answers other examples, texts or gold labels than the sample, or the cell has replies already.
+        If the file answers other examples, texts or gold labels than the sample, was answered by another model, fails a
+        gate, or the cell has replies already. Nothing is taken over then.
     BackendUnavailable
         If the file cannot be read, holds two prompts or another one than the study's, or one example twice.
     """
@@ -52,7 +68,9 @@ def import_run(
     spec = graph.systems[backend].model_copy(
         update={"interface": "recorded", "settings": {"path": str(file), "format": kind}}
     )
-    recording = RecordedBackend(spec, planned.question).load()
+    recorded = RecordedBackend(spec, planned.question)
+    recorded.sum_tolerance = graph.spec.gates.sum_tolerance
+    recording = recorded.load()
     where = f"{file} and the sample of {dataset}"
     rows = list(recording.rows.values())
     _refuse_other_examples(where, planned, rows, list(recording.foreign.items()))
@@ -60,9 +78,56 @@ def import_run(
     target = workspace.places.imported_run(graph.name, dataset, backend, kind)
     digest = sha256_file(file)
     _refuse_a_second_source(workspace, graph, dataset, backend, target, digest)
+    _refuse_the_run_of_another_backend(workspace, graph, dataset, backend, kind, digest)
+    predictions = _rehearsed(graph, planned, dataset, backend, recorded)
+    _refuse_another_model(graph, backend, predictions, model)
+    for verdict in ask_gates(graph, planned, predictions):
+        if verdict.stops:
+            raise StudyError(f"{file} fails gate {verdict.gate.value}: {verdict.sentence}; correct the file.")
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(file, target)
+    # Copied beside and moved: a torn copy would stand in for the system.
+    partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    shutil.copyfile(file, partial)
+    os.replace(partial, target)
     return ImportedRun(len(rows), digest, target)
+
+
+def _rehearsed(
+    graph: StudyGraph, planned: PlannedPartition, dataset: str, backend: str, recorded: RecordedBackend
+) -> pa.Table:
+    """The predictions the file leads to, by the same collection, in a journal that is thrown away."""
+    header = journal_header(graph, planned, dataset, backend, recorded)
+    with tempfile.TemporaryDirectory() as folder:
+        return collect(
+            recorded, planned.presentations, Path(folder) / "journal.jsonl", header, attempt_budget=1
+        ).predictions
+
+
+def _refuse_another_model(graph: StudyGraph, backend: str, predictions: pa.Table, model: str | None) -> None:
+    """A run of one system must not stand as another's result; an alias is resolved by whoever imports."""
+    system = graph.systems[backend]
+    answered = sorted(set(predictions["model_resolved"].to_pylist()) - {None})
+    expected = model or system.model
+    if expected is not None and answered != [expected]:
+        said = " and ".join(answered) or "a model it does not name"
+        raise StudyError(
+            f"The run was answered by {said}, backend '{backend}' is {expected}: import it for the backend it belongs "
+            f"to, or say `--model {answered[0] if answered else 'ID'}` if that is what answers for '{backend}'."
+        )
+    if system.interface in LABEL_ONLY and predictions["probabilities"].null_count < predictions.num_rows:
+        raise StudyError(
+            f"The run holds probabilities, which backend '{backend}' never gives: import it for the backend it belongs "
+            "to."
+        )
+
+
+def _refuse_the_run_of_another_backend(
+    workspace: Workspace, graph: StudyGraph, dataset: str, backend: str, kind: str, digest: str
+) -> None:
+    for other in graph.spec.backends:
+        path = workspace.places.imported_run(graph.name, dataset, other, kind)
+        if other != backend and path.exists() and sha256_file(path) == digest:
+            raise StudyError(f"This very file already answers {dataset} as {other}: it cannot answer as {backend} too.")
 
 
 def _refuse_other_examples(

@@ -11,22 +11,40 @@ from zs_assets.protocol.source_specs import Slug, Strict
 
 
 def _is_a_share(value: str) -> str:
-    if not 0 < Fraction(value) < 1:
+    try:
+        share = Fraction(value)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{value} is no share: write a fraction such as 1/20 or a decimal such as .05") from None
+    if not 0 < share < 1:
         raise ValueError(f"{value} must lie between 0 and 1")
+    return value
+
+
+def _are_different_shares(value: tuple[str, ...]) -> tuple[str, ...]:
+    shares = [Fraction(share) for share in value]
+    for share, text in zip(shares, value, strict=True):
+        if shares.count(share) > 1:
+            raise ValueError(f"{text} is named twice: keep one")
     return value
 
 
 Share = Annotated[str, AfterValidator(_is_a_share)]
 """A share as exact text: `1/20` or `.05`. A float could not say 5 %."""
 
+Shares = Annotated[tuple[Share, ...], AfterValidator(_are_different_shares)]
+Seed = Annotated[int, Field(ge=0)]
+
 # Not tuple[Slug, Slug]: Dagster's sample YAML cannot show a schema of fixed positions.
 PairOfBackends = tuple[Slug, ...]
 
 
 def _are_pairs(value: tuple[tuple[str, ...], ...] | str) -> tuple[tuple[str, ...], ...] | str:
-    for pair in () if isinstance(value, str) else value:
+    pairs: tuple[tuple[str, ...], ...] = () if isinstance(value, str) else value
+    for pair in pairs:
         if len(pair) != 2:
             raise ValueError(f"a pair names two backends, not {len(pair)} ({', '.join(pair)})")
+        if pairs.count(pair) > 1:
+            raise ValueError(f"the pair {', '.join(pair)} is named twice: keep one")
     return value
 
 
@@ -35,7 +53,7 @@ class PairedDifferencesAnalysis(Strict):
 
     pairs: tuple[PairOfBackends, ...] | Literal["all"] = "all"
     resamples: int = Field(default=2000, ge=1)
-    seed: int = 20260917
+    seed: Seed = 20260917
 
     _pairs = field_validator("pairs")(_are_pairs)
 
@@ -47,25 +65,25 @@ class CalibrationAnalysis(Strict):
     """
 
     resamples: int = Field(default=10_000, ge=1)
-    seed: int = 1729
-    certified_risks: tuple[Share, ...] = ("1/20", "2/25", "1/10", "3/20")
-    certified_confidences: tuple[Share, ...] = ("9/10", "19/20")
+    seed: Seed = 1729
+    certified_risks: Shares = ("1/20", "2/25", "1/10", "3/20")
+    certified_confidences: Shares = ("9/10", "19/20")
 
 
 class ValidationSplit(Strict):
     """A confirmatory run: thresholds chosen on this share of the examples, evaluated once on the others."""
 
     share: Share = "1/2"
-    seed: int = 1
+    seed: Seed = 1
 
 
 class CascadesAnalysis(Strict):
     """Primary where its confidence is at least a threshold, fallback elsewhere; pairs are [primary, fallback]."""
 
     pairs: tuple[PairOfBackends, ...] = Field(min_length=1)
-    targets: tuple[Share, ...] = ("9/10", "19/20", "49/50")  # fixed before any run, never revised
+    targets: Shares = ("9/10", "19/20", "49/50")  # fixed before any run, never revised
     resamples: int = Field(default=2000, ge=1)  # of the out-of-bag gain
-    seed: int = 1729
+    seed: Seed = 1729
     validation: ValidationSplit | None = None
 
     _pairs = field_validator("pairs")(_are_pairs)

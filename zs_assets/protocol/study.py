@@ -54,7 +54,8 @@ class DatasetSpec(Strict):
     task: str = "classification"
     instructions: str | None = None  # overrides the study's question for this dataset
     private: bool = False  # True: no texts and no per-example rows in a publication
-    parent_separator: str | None = None  # "/": the part of an option's id before it names its parent domain
+    # "/": the part of an option's id before it names its parent domain
+    parent_separator: str | None = Field(default=None, min_length=1)
     prompt_hash: str | None = None  # refuses any other instructions, options or order
 
     @model_validator(mode="before")

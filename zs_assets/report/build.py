@@ -60,7 +60,7 @@ def build_report(inputs: ReportInputs) -> dict[str, Any]:
         "rehearsal": inputs.rehearsal,
         "study": _study(inputs),
         "verdicts": pair_verdicts(inputs, evidence),
-        "cascade_verdicts": cascade_verdicts(inputs, analyses, unreadable),
+        "cascade_verdicts": cascade_verdicts(inputs, analyses, unreadable, metrics),
         "remarks": [
             *ranking_remarks(rankings, len(inputs.study.datasets), complete=not unreadable),
             *control_remarks(inputs, metrics),

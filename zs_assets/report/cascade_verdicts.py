@@ -19,11 +19,14 @@ ROUTE_WORDS = {"route": "Route", "do_not_route": "Do not route", "not_publishabl
 
 
 def cascade_verdicts(
-    inputs: ReportInputs, analyses: Mapping[str, list[Row]], unreadable: Mapping[Partition, str]
+    inputs: ReportInputs,
+    analyses: Mapping[str, list[Row]],
+    unreadable: Mapping[Partition, str],
+    metrics: Mapping[Partition, Row],
 ) -> list[Row]:
     """Every cascade of the study on every dataset, in the study's order."""
     return [
-        _verdict(inputs, analyses, unreadable, dataset.name, primary, fallback)
+        _verdict(inputs, analyses, unreadable, metrics, dataset.name, primary, fallback)
         for primary, fallback in inputs.study.cascades
         for dataset in inputs.study.datasets
     ]
@@ -33,6 +36,7 @@ def _verdict(
     inputs: ReportInputs,
     analyses: Mapping[str, list[Row]],
     unreadable: Mapping[Partition, str],
+    metrics: Mapping[Partition, Row],
     dataset: str,
     primary: str,
     fallback: str,
@@ -42,7 +46,7 @@ def _verdict(
     reasons += [unreadable[dataset, name] for name in (primary, fallback) if (dataset, name) in unreadable]
     row = next((row for row in analyses["cascades"] if named.items() <= row.items()), None)
     if row is None and not reasons:
-        reasons = ["the cascade has no table of these predictions: run the study again"]
+        reasons = [_why_no_table(metrics, dataset, (primary, fallback))]
     if reasons or row is None:
         sentence = f"Not publishable: {primary} then {fallback} on {dataset}, because {'; '.join(reasons)}."
         return {**named, "status": "not_publishable", "sentence": sentence, "caveats": "", "reasons": reasons}
@@ -52,6 +56,16 @@ def _verdict(
     targets = [target for target in analyses["cascade_targets"] if named.items() <= target.items()]
     caveats = f" {_money(row)} {_gain(row)}{_confirmed(row)} {_ceiling(row)}{_targets(targets)}"
     return {**named, "status": status, "sentence": finding + caveats, "caveats": caveats, "reasons": []}
+
+
+def _why_no_table(metrics: Mapping[Partition, Row], dataset: str, backends: tuple[str, str]) -> str:
+    for backend in backends:
+        row = metrics.get((dataset, backend))
+        if row is not None and not row["applicable"]:
+            return f"{backend} does not apply to {dataset} (option cap)"
+        if row is not None and row["accuracy"] is None:
+            return f"{dataset} has no gold labels to score a cascade by: a decision_log shows agreement without them"
+    return "the cascade has no table of these predictions: run the study again and see which step failed"
 
 
 def _money(row: Row) -> str:
@@ -66,6 +80,8 @@ def _money(row: Row) -> str:
 
 def _gain(row: Row) -> str:
     low, high = row["gain_ci95_low"], row["gain_ci95_high"]
+    if low is None or high is None:
+        return "There are too few rows to leave any out: nothing is known of the gain on others."
     beyond = "beyond zero" if low > 0 or high < 0 else "which includes zero: not shown on rows that had no say"
     return (
         f"That choice was scored on the rows that made it; on rows left out, the gain over the better single system is "

@@ -13,6 +13,7 @@ from zs_assets.protocol.hashing import sha256_text
 
 _REFERENCE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 _TIMEOUT_S = 60.0
+NAME_LENGTH = 80  # of a kept download, from the end: file systems take no more than 255
 
 
 def expanded(path: str, where: str) -> str:
@@ -50,7 +51,7 @@ def local_file(path: str, study_folder: Path | None, where: str) -> Path:
     """
     plain = expanded(path, where)
     if is_url(plain):
-        return _downloaded(plain, where)
+        return _downloaded(plain, path, where)
     file = (study_folder or Path()) / Path(plain).expanduser()
     if not file.is_file():
         what = "is a folder" if file.is_dir() else "does not exist"
@@ -73,10 +74,14 @@ def download_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "zs-assets" / "downloads"
 
 
-def _downloaded(url: str, where: str) -> Path:
+def _downloaded(url: str, written: str, where: str) -> Path:
+    """Messages repeat the address as the study writes it: what a variable held may be a secret."""
     import httpx
 
-    name = Path(urlsplit(url).path).name or "file"
+    try:
+        name = Path(urlsplit(url).path).name[-NAME_LENGTH:] or "file"
+    except ValueError as error:
+        raise SourceError(f"{where}, {written}, is no address ({error}): correct it.") from None
     kept = download_folder() / sha256_text(url)[:16] / name
     if kept.is_file():
         return kept
@@ -89,13 +94,21 @@ def _downloaded(url: str, where: str) -> Path:
                 for block in response.iter_bytes():
                     partial.write(block)
         except httpx.HTTPStatusError as error:
-            raise _failed(url, where, f"HTTP {error.response.status_code}", partial.name) from None
-        except (httpx.HTTPError, OSError) as error:
-            raise _failed(url, where, f"{type(error).__name__}: {error}", partial.name) from None
+            raise _failed(written, where, f"HTTP {error.response.status_code}", partial.name) from None
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            raise _failed(written, where, type(error).__name__, partial.name) from None
     os.replace(partial.name, kept)
     return kept
 
 
-def _failed(url: str, where: str, why: str, partial: str) -> SourceError:
+def _failed(written: str, where: str, why: str, partial: str) -> SourceError:
     Path(partial).unlink(missing_ok=True)
-    return SourceError(f"{where} could not be downloaded from {url} ({why}): try again, or give the path of a copy.")
+    return SourceError(
+        f"{where} could not be downloaded from {written} ({why}): try again, or give the path of a copy."
+    )
+
+
+def forget_download(file: Path) -> None:
+    """Removes a download whose content is refused, so that the next run fetches it again; leaves other files alone."""
+    if download_folder() in file.parents:
+        file.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from zs_assets.protocol.hashing import sha256_text
 from zs_assets.protocol.question import Example, Question
 from zs_assets.protocol.source_specs import FileSource
 from zs_assets.sources.base import Dataset, make_example, sha256_of_files
-from zs_assets.sources.fetch import local_file, pinned_name
+from zs_assets.sources.fetch import forget_download, local_file, pinned_name
 from zs_assets.sources.labels import DeclaredLabels, declare, read_labels_file
 from zs_assets.sources.records import Record, read_records
 
@@ -52,6 +52,7 @@ def _checked_sha256(path: Path, pinned: str | None) -> str:
     """The file's sha256; SourceError if the study pins another one."""
     digest = sha256_of_files([path])
     if pinned is not None and pinned.lower() != digest:
+        forget_download(path)
         raise SourceError(
             f"{path} has sha256 {digest} where the study pins {pinned}: restore the file or change the pin."
         )

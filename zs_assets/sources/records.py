@@ -41,6 +41,9 @@ def read_records(path: Path, columns: Sequence[str]) -> list[Record]:
 
 
 def _check_columns(path: Path, wanted: Sequence[str], present: Sequence[str]) -> None:
+    twice = [column for column in wanted if list(present).count(column) > 1]
+    if twice:
+        raise SourceError(f"{path} has two columns named '{twice[0]}': rename one of them.")
     missing = [column for column in wanted if column not in present]
     if missing:
         raise MissingColumns(
@@ -60,9 +63,6 @@ def _csv(path: Path, columns: Sequence[str]) -> Iterator[Record]:
             if not header:
                 return
             _check_columns(path, columns, header)
-            twice = [column for column in columns if header.count(column) > 1]
-            if twice:
-                raise SourceError(f"{path} has two columns named '{twice[0]}': rename one of them.")
             at = {column: header.index(column) for column in columns}
             row, line = 0, reader.line_num + 1
             for fields in reader:
@@ -93,6 +93,8 @@ def _jsonl(path: Path, columns: Sequence[str]) -> Iterator[Record]:
                 raise SourceError(
                     f"{path} has broken JSON in line {number} ({error.msg}): correct the line."
                 ) from error
+            except RecursionError as error:
+                raise SourceError(f"{path} nests too deeply in line {number}: correct the line.") from error
             if not isinstance(value, dict):
                 raise SourceError(f"{path} has no JSON object in line {number}: write one object a line.")
             if first:
@@ -129,10 +131,12 @@ def _xlsx(path: Path, columns: Sequence[str]) -> Iterator[Record]:
         ) from None
     try:
         book = load_workbook(path, read_only=True, data_only=True)
-    except (InvalidFileException, BadZipFile, KeyError, OSError) as error:
+        sheet = book.worksheets[0]
+    # The library meets a damaged workbook wherever it happens to read: a ParseError is a SyntaxError.
+    except (InvalidFileException, BadZipFile, LookupError, OSError, ValueError, SyntaxError, AttributeError) as error:
         raise SourceError(f"{path} cannot be read as xlsx ({error}): save it again.") from error
     try:
-        rows = book.worksheets[0].iter_rows(values_only=True)
+        rows = sheet.iter_rows(values_only=True)
         header = ["" if name is None else str(name).strip() for name in next(rows, ())]
         _check_columns(path, columns, header)
         at = {column: header.index(column) for column in columns}
@@ -140,5 +144,7 @@ def _xlsx(path: Path, columns: Sequence[str]) -> Iterator[Record]:
             if any(cell is not None for cell in cells):  # sheets end in rows that were once formatted
                 values = {column: cells[index] if index < len(cells) else None for column, index in at.items()}
                 yield Record(f"row {number}", values)
+    except (BadZipFile, SyntaxError, ValueError, AttributeError) as error:
+        raise SourceError(f"{path} cannot be read as xlsx ({error}): save it again.") from error
     finally:
         book.close()

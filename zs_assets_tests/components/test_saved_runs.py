@@ -9,10 +9,10 @@ import pytest
 
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.components.catalogue import find_study, load_study
-from zs_assets.components.partition_loop import PartitionLoop, State
+from zs_assets.components.partition_loop import PartitionLoop
 from zs_assets.components.run_export import export_run
 from zs_assets.components.run_import import import_run
-from zs_assets.protocol.errors import BackendUnavailable, GateRefused, StudyError
+from zs_assets.protocol.errors import BackendUnavailable, StudyError
 from zs_assets.protocol.hashing import prompt_hash
 from zs_assets.protocol.names import AssetName
 from zs_assets.protocol.question import Option, Question
@@ -53,7 +53,7 @@ def loop(home, small_study, instance: dg.DagsterInstance) -> PartitionLoop:
 
 
 def take(loop, path):
-    return import_run(loop.workspace, loop.graph, "first", "sparrow", path, "janus")
+    return import_run(loop.workspace, loop.graph, "first", "sparrow", path, "janus", model="model-7")
 
 
 def test_an_imported_run_passes_the_same_gates_without_a_call(loop, tmp_path):
@@ -67,12 +67,37 @@ def test_an_imported_run_passes_the_same_gates_without_a_call(loop, tmp_path):
     assert set(table["latency_ms"].to_pylist()) == {12.5}
 
 
-def test_a_run_that_breaks_a_gate_is_not_published(loop, tmp_path):
+def test_a_run_that_breaks_a_gate_is_refused_and_locks_nothing(loop, tmp_path):
     rows = [row(i, probabilities={"bread": 0.5, "rain": 0.9}) for i in range(12)]
-    take(loop, write_run(tmp_path / "run.jsonl", rows))
-    assert [step.state for step in loop.run(["sparrow"], ["first"]).failed] == [State.FAILED]
-    with pytest.raises(GateRefused, match="max_invalid_rate"):
-        load_gated(loop.lake, loop.graph, "first", "sparrow")
+    with pytest.raises(StudyError, match="fails gate max_invalid_rate: 12 of 12"):
+        take(loop, write_run(tmp_path / "run.jsonl", rows))
+    assert not loop.workspace.places.imports("small").exists()
+    take(loop, write_run(tmp_path / "corrected.jsonl", [row(i) for i in range(12)]))
+    assert loop.run(["sparrow"], ["first"]).failed == []
+
+
+def test_a_run_of_one_system_is_not_taken_as_anothers(loop, tmp_path):
+    path = write_run(tmp_path / "run.jsonl", [row(i) for i in range(12)])
+    with pytest.raises(StudyError, match=r"answered by model-7, backend 'sparrow' is sparrow-nano.*--model model-7"):
+        import_run(loop.workspace, loop.graph, "first", "sparrow", path, "janus")
+    two = write_run(tmp_path / "two.jsonl", [row(i, model_id=f"model-{7 + i % 2}") for i in range(12)])
+    with pytest.raises(StudyError, match="answered by model-7 and model-8"):
+        take(loop, two)
+    take(loop, path)
+    with pytest.raises(StudyError, match="already answers first as sparrow: it cannot answer as uniform too"):
+        import_run(loop.workspace, loop.graph, "first", "uniform", path, "janus", model="model-7")
+
+
+def test_a_label_only_backend_takes_no_run_with_probabilities(home, instance, tmp_path):
+    labelled = {"chat": {"interface": "chat_tools", "title": "c", "deployment": "hosted", "model": "model-7"}}
+    changes = {"systems": labelled, "backends": ["uniform", "chat"], "analyses": {}}
+    loop = PartitionLoop(load_study(write_small_study(tmp_path / "study", **changes)), instance)
+    loop.prepare(["first"])
+    path = write_run(tmp_path / "run.jsonl", [row(i) for i in range(12)])
+    with pytest.raises(StudyError, match="holds probabilities, which backend 'chat' never gives"):
+        import_run(loop.workspace, loop.graph, "first", "chat", path, "janus")
+    bare = write_run(tmp_path / "bare.jsonl", [row(i, probabilities=None, confidence=None) for i in range(12)])
+    assert import_run(loop.workspace, loop.graph, "first", "chat", bare, "janus").rows == 12
 
 
 @pytest.mark.parametrize(
@@ -100,6 +125,7 @@ def test_a_run_of_another_sample_is_refused_in_one_sentence(loop, tmp_path, rows
         ([row(i) for i in range(12)] + [row(3)], "repeats run.jsonl line 4: two replies to example 3"),
         ([{k: v for k, v in row(0).items() if k != "gold_label"}], "has no gold_label: it is no row of a Janus run"),
         ([row(0, id=None)], "has an id that is no number or text"),
+        ([row(0, text="half \ud800")], "or a text that is none"),
     ],
 )
 def test_a_run_that_cannot_be_read_one_way_is_refused(loop, tmp_path, rows, refusal):
@@ -131,11 +157,11 @@ def test_a_broken_row_is_an_invalid_outcome_with_its_problem(home, instance, tmp
 
 
 def test_negative_tokens_make_a_cost_unknown_never_negative(loop, tmp_path):
-    rows = [row(i, input_tokens=-5, cost_usd=-1.0) for i in range(12)]
+    rows = [row(i, input_tokens=-5, cost_usd=-1.0, latency_ms=-3.0) for i in range(12)]
     take(loop, write_run(tmp_path / "run.jsonl", rows))
     assert loop.run(["sparrow"], ["first"]).failed == []
     table = load_gated(loop.lake, loop.graph, "first", "sparrow").predictions
-    assert table["input_tokens"].null_count == 12
+    assert table["input_tokens"].null_count == table["latency_ms"].null_count == 12
     assert min(cost for cost in [*table["cost_usd"].to_pylist(), 0.0] if cost is not None) >= 0
 
 
@@ -143,7 +169,7 @@ def test_two_runs_are_never_mixed_in_one_partition(loop, tmp_path):
     first = write_run(tmp_path / "run.jsonl", [row(i) for i in range(12)])
     take(loop, first)
     take(loop, first)  # the same file again is no second run
-    other = write_run(tmp_path / "other.jsonl", [row(i, model_id="model-8") for i in range(12)])
+    other = write_run(tmp_path / "other.jsonl", [row(i, latency_ms=1.0) for i in range(12)])
     with pytest.raises(StudyError, match="already has an imported run with other content"):
         take(loop, other)
 
@@ -152,7 +178,7 @@ def test_a_cell_with_replies_of_its_own_takes_no_import(loop, tmp_path):
     loop.run(["uniform"], ["first"])
     with pytest.raises(StudyError, match="first x uniform already has 12 replies that were asked for"):
         path = write_run(tmp_path / "run.jsonl", [row(i) for i in range(12)])
-        import_run(loop.workspace, loop.graph, "first", "uniform", path, "janus")
+        import_run(loop.workspace, loop.graph, "first", "uniform", path, "janus", model="model-7")
 
 
 @pytest.fixture
@@ -169,7 +195,7 @@ def test_the_500_real_replies_come_out_as_they_went_in(automation, instance, tmp
     loop.prepare(["banking77"])
     for backend, rows in (("jev", jev_rows()), ("deepseek", fallback_rows())):
         path = write_run(tmp_path / f"{backend}.jsonl", rows)
-        import_run(loop.workspace, automation, "banking77", backend, path, "janus")
+        import_run(loop.workspace, automation, "banking77", backend, path, "janus", model=rows[0]["model_id"])
     assert loop.run(["jev", "deepseek"], ["banking77"]).failed == []
     metrics = loop.lake.read(automation.name, AssetName.METRICS, dataset="banking77", backend="jev").to_pylist()[0]
     assert metrics["accuracy"] == 389 / 500

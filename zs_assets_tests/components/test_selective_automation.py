@@ -40,7 +40,7 @@ def study(tmp_path_factory):
         loop.prepare(["banking77"])
         for backend, rows in (("jev", jev_rows()), ("deepseek", fallback_rows())):
             path = write_run(home / "runs" / f"{backend}.jsonl", rows)
-            import_run(loop.workspace, loop.graph, "banking77", backend, path, "janus")
+            import_run(loop.workspace, loop.graph, "banking77", backend, path, "janus", model=rows[0]["model_id"])
         result = loop.run(["jev", "deepseek"], ["banking77"])
         assert result.failed == []
         yield loop
