@@ -63,6 +63,10 @@ def check_ready(spec: SystemSpec, *, folder: Path | None = None) -> str | None:
         return missing_extra(spec, interface.extra)
     if spec.key_env and not spec.key_optional and not os.environ.get(spec.key_env):
         return f"Backend '{spec.name}' needs a key: set {spec.key_env}."
+    if spec.interface == "workers_ai":
+        account = str(spec.settings.get("account_env", "CLOUDFLARE_ACCOUNT_ID"))
+        if not os.environ.get(account):
+            return f"Backend '{spec.name}' needs the account's id: set {account}."
     if spec.interface == "recorded":
         path = spec.settings.get("path")
         if isinstance(path, str) and not Path(path).is_absolute() and folder is None:
