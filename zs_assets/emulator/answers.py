@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zs_assets.emulator.decider import Decider
-from zs_assets.emulator.profiles import Profile
+from zs_assets.emulator.profiles import ENTROPY, LINEAR, TOP, Profile
 
 CHARACTERS_PER_TOKEN = 3.9
 _NOUL_OUTCOMES = {"false": "It does not hold.", "true": "It holds."}
@@ -32,11 +33,13 @@ def answer(question: Mapping[str, Any], text: str, decider: Decider, profile: Pr
             "probabilities": dict(items),
             "confidence": _rounded(score_confidence(levels), profile.decimals),
         }
+    # Of options equal on the grid, the one that was ahead before rounding.
+    ranked = sorted(shown, key=lambda option: (shown[option], exact[option]), reverse=True)
+    mismatched = len(ranked) > 1 and decider.random("label", text, *options).random() < profile.label_mismatch_rate
     return {
         "type": "choice",
-        # Of options equal on the grid, the one that was ahead before rounding.
-        "choice": max(shown, key=lambda option: (shown[option], exact[option])),
-        "confidence": _rounded(choice_confidence(list(exact.values())), profile.decimals),
+        "choice": ranked[1] if mismatched else ranked[0],
+        "confidence": _rounded(choice_confidence(list(exact.values()), profile.confidence), profile.decimals),
         "probabilities": dict(items),
     }
 
@@ -59,10 +62,16 @@ def on_grid(exact: Mapping[str, float], decimals: int | None) -> dict[str, float
     return {option: count / steps for option, count in counts.items()}
 
 
-def choice_confidence(probabilities: Sequence[float]) -> float:
-    """(n pmax - 1) / (n - 1); 1 for a single option."""
+def choice_confidence(probabilities: Sequence[float], formula: str = LINEAR) -> float:
+    """(K pmax - 1)/(K - 1), 1 - H/log K or pmax, from unrounded values; 1 for a single option."""
     n = len(probabilities)
-    return 1.0 if n == 1 else max(0.0, (n * max(probabilities) - 1) / (n - 1))
+    if n == 1:
+        return 1.0
+    if formula == TOP:
+        return max(probabilities)
+    if formula == ENTROPY:
+        return max(0.0, 1 + sum(p * math.log(p) for p in probabilities if p > 0) / math.log(n))
+    return max(0.0, (n * max(probabilities) - 1) / (n - 1))
 
 
 def score_confidence(probabilities: Sequence[float]) -> float:

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from starlette.applications import Starlette
@@ -17,50 +18,101 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from zs_assets.emulator.answers import answer, usage
-from zs_assets.emulator.decider import Decider
+from zs_assets.emulator.answers import answer
+from zs_assets.emulator.decider import Decider, EmbeddedModel
+from zs_assets.emulator.decision_wires import OpenRouterWire, SystemOneWire, WorkersAiWire
+from zs_assets.emulator.disturbances import Disturbances
 from zs_assets.emulator.faults import INSTEAD_OF_A_REPLY, RETRY_HEADERS, STATUS, Rule, Script, retry_headers
+from zs_assets.emulator.nanojev_wire import NanoJevWire
+from zs_assets.emulator.openai_wire import OpenAiWire
 from zs_assets.emulator.profiles import Profile
-from zs_assets.emulator.request_checks import Asked, Rejected, check_auth, check_request
+from zs_assets.emulator.reply_extras import described_models, identity
+from zs_assets.emulator.request_checks import Asked, Rejected
 
 TRANSPORT = "zs_assets.transport"
 """ASGI extension under which the server hands over the connection, for the fault dropped_connection."""
 
+WIRES: dict[str, type[SystemOneWire]] = {
+    "systemone": SystemOneWire,
+    "openrouter": OpenRouterWire,
+    "workers_ai": WorkersAiWire,
+    "openai_decisions": OpenAiWire,
+    "nanojev": NanoJevWire,
+}
+_OTHER_MODEL = "jev-0.0.1"
+
 
 def create_app(
-    profile: Profile, *, seed: int = 0, key: str | None = None, faults: Iterable[Mapping[str, Any]] | None = None
+    profile: Profile,
+    *,
+    seed: int = 0,
+    key: str | None = None,
+    faults: Iterable[Mapping[str, Any]] | None = None,
+    model: EmbeddedModel | None = None,
+    disturbances: Iterable[str] = (),
 ) -> Starlette:
-    """The stand-in of one profile. `key` is the only one accepted; None accepts any or none."""
-    return _Emulator(profile, seed, key, faults).app()
+    """The stand-in of one profile with probabilities.
+
+    `key` is the only one accepted; None accepts any or none. `model` is shared between the stand-ins of a process.
+    `disturbances` are names of `disturbances.NAMES`; none is on unless it is asked for.
+    """
+    return _Emulator(profile, seed, key, faults, model, disturbances).app()
 
 
-def reply_body(asked: Asked, decider: Decider, profile: Profile, repeat: int = 0) -> dict[str, Any]:
-    """The body of a 200."""
-    return {
-        "model": profile.aliases[asked.model],
-        "answers": {
-            name: answer(question, asked.text, decider, profile, repeat) for name, question in asked.questions.items()
-        },
-        "usage": usage(asked.text, asked.questions),
+def reply_body(
+    asked: Asked, decider: Decider, profile: Profile, repeat: int = 0, rule: Rule | None = None
+) -> dict[str, Any]:
+    """The body of a 200, with what a rule breaks in its answers or its model."""
+    fault = None if rule is None else rule.fault
+    answers = {
+        name: answer(question, asked.text, decider, profile, repeat) for name, question in asked.questions.items()
     }
+    if fault == "refusal" or _declines(asked, decider, profile):
+        answers = {name: {"type": "refusal"} for name in answers}
+    if fault == "missing_answer":
+        answers = {}
+    for given in answers.values():
+        if given["type"] == "choice" and fault is not None:
+            given["probabilities"] = _broken_vector(given["probabilities"], given["choice"], fault)
+    return WIRES[profile.wire](profile).body(asked, answers, _OTHER_MODEL if fault == "other_model" else asked.model)
+
+
+def _declines(asked: Asked, decider: Decider, profile: Profile) -> bool:
+    """Refusals gather on few texts: there, one order in eight meets one (published: 178 of 34 texts' 1,428 replies)."""
+    if not profile.refusal_rate or decider.random("refused text", asked.text).random() >= profile.refusal_rate * 8:
+        return False
+    options = (name for question in asked.questions.values() for name in question.get("criteria") or ())
+    return decider.random("refused order", asked.text, *options).random() < 1 / 8
 
 
 class _Emulator:
-    def __init__(self, profile: Profile, seed: int, key: str | None, faults: Iterable[Mapping[str, Any]] | None):
-        self._profile = profile
+    def __init__(
+        self,
+        profile: Profile,
+        seed: int,
+        key: str | None,
+        faults: Iterable[Mapping[str, Any]] | None,
+        model: EmbeddedModel | None,
+        disturbances: Iterable[str],
+    ):
+        self._disturbances = Disturbances(profile, seed, disturbances)
+        noise = profile.repeat_noise if self._disturbances.repeats_vary else 0.0
+        self._profile = replace(profile, repeat_noise=noise)
+        self._wire = WIRES[profile.wire](profile)
         self._key = key
-        self._decider = Decider(profile, seed)
-        self._script = Script(faults)
+        self._decider = Decider(self._profile, seed, model)
+        self._script = Script(faults, self._wire.faults)
 
     def app(self) -> Starlette:
         return Starlette(
             routes=[
-                Route(self._profile.path, self.decide, methods=["POST"]),
+                *(Route(path, self.decide, methods=["POST"]) for path in self._profile.paths),
                 Route("/v1/models", self.models, methods=["GET"]),
+                *(Route(path, self.health, methods=["GET"]) for path in ("/health", "/api/health")),
                 Route("/_emulator/stats", self.stats, methods=["GET"]),
                 Route("/_emulator/faults", self.set_faults, methods=["POST"]),
             ],
-            exception_handlers={HTTPException: _wrong_path},
+            exception_handlers={HTTPException: self._wrong_path},
         )
 
     async def stats(self, request: Request) -> Response:
@@ -68,19 +120,20 @@ class _Emulator:
 
     async def set_faults(self, request: Request) -> Response:
         try:
-            self._script = Script(await request.json())
+            self._script = Script(await request.json(), self._wire.faults)
         except ValueError as error:
-            return _error(400, str(error), "faults")
+            return _json(400, {"detail": str(error)})
         return _json(200, {"rules": len(self._script.rules)})
 
     async def models(self, request: Request) -> Response:
         try:
-            check_auth(request.headers.get("authorization"), self._key)
+            self._wire.check_auth(request.headers.get("authorization"), self._key)
         except Rejected as rejected:
-            return _error(rejected.status, rejected.detail, "models")
-        aliases = [name for name, resolved in self._profile.aliases.items() if name != resolved]
-        described = [{"name": n, "description": "Local stand-in", "release_date": "2026-09-17"} for n in aliases]
-        return _json(200, {"models": described}, _request_id("models"))
+            return self._error(rejected.status, rejected.detail, "models")
+        return _json(200, {"models": described_models(self._profile)}, self._request_id("models"))
+
+    async def health(self, request: Request) -> Response:
+        return _json(200, identity(self._profile))
 
     async def decide(self, request: Request) -> Response:
         try:
@@ -90,36 +143,66 @@ class _Emulator:
         digest = hashlib.sha256(raw).hexdigest()
         authorization = request.headers.get("authorization")
         try:
-            check_auth(authorization, self._key)
-            asked = check_request(raw, request.headers.get("content-encoding"), self._profile)
+            self._wire.check_auth(authorization, self._key)
+            asked = self._wire.asked(raw, request.headers.get("content-encoding"))
         except Rejected as rejected:
             self._script.rejected += 1
-            return _error(rejected.status, rejected.detail, digest)
+            return self._error(rejected.status, rejected.detail, digest)
         rule = self._script.meet(asked.text, digest)
-        if rule is not None and rule.fault in INSTEAD_OF_A_REPLY:
-            return _fault(request, rule.fault, authorization or "", digest)
+        if rule is None:
+            rule = await self._disturbances.met(digest)
+        if rule is not None and (rule.fault in INSTEAD_OF_A_REPLY or rule.fault in ("daily_quota", "error_in_200")):
+            return self._fault(request, rule.fault, authorization or "", digest)
         if rule is not None and rule.fault == "slow":
             await asyncio.sleep(rule.seconds)
-        body = reply_body(asked, self._decider, self._profile, self._script.repeat_of(digest))
+        body = reply_body(asked, self._decider, self._profile, self._script.repeat_of(digest), rule)
         self._script.replied(asked.text, digest)
         payload = _broken(body, rule, authorization) if rule is not None else json.dumps(body, ensure_ascii=False)
-        return Response(_utf8(payload), media_type="application/json", headers=_request_id(digest))
+        headers = self._request_id(digest)
+        if asked.truncated and self._profile.name == "von":
+            headers["x-von-truncated"] = "true"
+        return Response(_utf8(payload), media_type="application/json", headers=headers)
+
+    def _fault(self, request: Request, fault: str, authorization: str, digest: str) -> Response:
+        if fault in RETRY_HEADERS:
+            return self._error(429, {"error_type": "rate_limit_error"}, digest, retry_headers(fault))
+        if fault in STATUS:
+            detail: Any = {"error_type": "api_usage_error", "message": f"emulated fault {fault}"}
+            if fault == "422":
+                detail = [{"type": "missing", "loc": ["body", "state"], "msg": "Field required"}]
+            return self._error(STATUS[fault], detail, digest)
+        if fault == "html_403":
+            return HTMLResponse("<!DOCTYPE html><html><body>Attention required</body></html>", status_code=403)
+        if fault == "json_403":
+            return self._error(403, {"error_type": "authentication_error", "message": "emulated fault"}, digest)
+        if fault == "daily_quota":
+            return self._error(429, fault, digest)
+        if fault == "error_in_200":
+            return _json(200, self._wire.error(529, "out of capacity"), self._request_id(digest))
+        if fault == "echo_key":
+            return self._error(500, f"failed while handling headers: Authorization: {authorization}", digest)
+        drop_connection(request)
+
+    async def _wrong_path(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return self._error(error.status_code, error.detail, request.url.path)
+
+    def _error(self, status: int, detail: Any, digest: str, headers: Mapping[str, str] | None = None) -> Response:
+        return _json(status, self._wire.error(status, detail), {**self._request_id(digest), **(headers or {})})
+
+    def _request_id(self, digest: str) -> dict[str, str]:
+        header = self._profile.request_id_header
+        number = hashlib.md5(digest.encode(), usedforsecurity=False).hexdigest()
+        return {} if header is None else {header: f"req_{number}"}
 
 
 def _broken(body: dict[str, Any], rule: Rule, authorization: str | None) -> str:
-    """A reply's JSON with what the rule breaks in it."""
+    """A reply's JSON with what the rule breaks in its envelope."""
     fault = rule.fault
     if fault == "not_an_object":
         return "[1, 2]"
-    if fault == "missing_answer":
-        body["answers"] = {}
-    if fault == "other_model":
-        body["model"] = "jev-0.0.1"
     if fault == "echo_key_in_reply":
         body["debug"] = {"authorization": authorization}
-    for given in body["answers"].values():
-        if given["type"] == "choice":
-            given["probabilities"] = _broken_vector(given["probabilities"], given["choice"], fault)
     payload = json.dumps(body, ensure_ascii=False)
     return payload[: len(payload) // 2] if fault == "truncated_json" else payload
 
@@ -135,38 +218,12 @@ def _broken_vector(vector: dict[str, float], choice: str, fault: str) -> dict[st
     return vector
 
 
-def _fault(request: Request, fault: str, authorization: str, digest: str) -> Response:
-    if fault in RETRY_HEADERS:
-        return _error(429, {"error_type": "rate_limit_error"}, digest, retry_headers(fault))
-    if fault in STATUS:
-        detail: Any = {"error_type": "api_usage_error", "message": f"emulated fault {fault}"}
-        if fault == "422":
-            detail = [{"type": "missing", "loc": ["body", "state"], "msg": "Field required"}]
-        return _error(STATUS[fault], detail, digest)
-    if fault == "html_403":
-        return HTMLResponse("<!DOCTYPE html><html><body>Attention required</body></html>", status_code=403)
-    if fault == "json_403":
-        return _error(403, {"error_type": "authentication_error", "message": "emulated fault"}, digest)
-    if fault == "echo_key":
-        return _error(500, f"failed while handling headers: Authorization: {authorization}", digest)
-    drop_connection(request)
-
-
 def drop_connection(request: Request) -> NoReturn:
     """Ends the connection without an answer; where the server does not hand it over, the handler fails instead."""
     transport = request.scope.get("extensions", {}).get(TRANSPORT)
     if transport is not None:
         transport.abort()
     raise ConnectionResetError("emulated fault dropped_connection")
-
-
-async def _wrong_path(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _error(error.status_code, error.detail, request.url.path)
-
-
-def _error(status: int, detail: Any, digest: str, headers: Mapping[str, str] | None = None) -> Response:
-    return _json(status, {"detail": detail}, {**_request_id(digest), **(headers or {})})
 
 
 def _json(status: int, value: Any, headers: Mapping[str, str] | None = None) -> Response:
@@ -177,7 +234,3 @@ def _json(status: int, value: Any, headers: Mapping[str, str] | None = None) -> 
 def _utf8(payload: str) -> bytes:
     """Non-ASCII raw, as the service sends it; half a surrogate pair, which a request can smuggle in, becomes '?'."""
     return payload.encode("utf-8", "replace")
-
-
-def _request_id(digest: str) -> dict[str, str]:
-    return {"x-typesafe-request-id": f"req_{hashlib.md5(digest.encode(), usedforsecurity=False).hexdigest()}"}

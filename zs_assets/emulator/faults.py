@@ -40,8 +40,10 @@ LABEL_REPLIES = (
 """Replies that any label-only system may break in the same way."""
 LABEL_FAULTS = ("no_call", "refusal", "blocked_prompt", "max_tokens", "bad_arguments", "daily_quota", "minute_quota")
 """Ways to fail that only some label-only systems have."""
+DECISION_FAULTS = ("refusal", "daily_quota", "error_in_200")
+"""Ways to fail that only some systems with probabilities have."""
 SYSTEM_ONE = (*INSTEAD_OF_A_REPLY, *BROKEN_REPLIES, "slow")
-NAMES = (*SYSTEM_ONE, *LABEL_FAULTS)
+NAMES = tuple(dict.fromkeys((*SYSTEM_ONE, *LABEL_FAULTS, *DECISION_FAULTS)))
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from starlette.routing import Route
 
 from zs_assets.emulator.anthropic_wire import AnthropicWire
 from zs_assets.emulator.app import drop_connection
-from zs_assets.emulator.decider import Decider
+from zs_assets.emulator.decider import Decider, EmbeddedModel
 from zs_assets.emulator.deepseek_wire import DeepSeekWire
+from zs_assets.emulator.disturbances import Disturbances
 from zs_assets.emulator.faults import LABEL_REPLIES, RETRY_HEADERS, STATUS, Script, retry_headers
 from zs_assets.emulator.gemini_wire import GeminiWire
 from zs_assets.emulator.label_requests import LabelRequest, Refused, Wire, tokens_of
@@ -33,17 +34,32 @@ _BODIES_KEPT = 100
 
 
 def create_label_app(
-    profile: Profile, *, seed: int = 0, key: str | None = None, faults: Iterable[Mapping[str, Any]] | None = None
+    profile: Profile,
+    *,
+    seed: int = 0,
+    key: str | None = None,
+    faults: Iterable[Mapping[str, Any]] | None = None,
+    model: EmbeddedModel | None = None,
+    disturbances: Iterable[str] = (),
 ) -> Starlette:
-    """The stand-in of one profile. `key` is the only one accepted; None accepts any or none."""
-    return _LabelEmulator(profile, seed, key, faults).app()
+    """The stand-in of one label-only profile; the arguments are those of `app.create_app`."""
+    return _LabelEmulator(profile, seed, key, faults, model, disturbances).app()
 
 
 class _LabelEmulator:
-    def __init__(self, profile: Profile, seed: int, key: str | None, faults: Iterable[Mapping[str, Any]] | None):
+    def __init__(
+        self,
+        profile: Profile,
+        seed: int,
+        key: str | None,
+        faults: Iterable[Mapping[str, Any]] | None,
+        model: EmbeddedModel | None,
+        disturbances: Iterable[str],
+    ):
         self._wire = _WIRES[profile.wire](profile)
         self._key = key
-        self._decider = Decider(profile, seed)
+        self._decider = Decider(profile, seed, model)
+        self._disturbances = Disturbances(profile, seed, disturbances)
         self._played = (*_BEFORE_A_REPLY, *LABEL_REPLIES, *self._wire.faults, "slow")
         self._script = Script(faults, self._played)
         self._prefixes: set[str] = set()
@@ -88,6 +104,8 @@ class _LabelEmulator:
             self._script.rejected += 1
             return self._error(refused.status, refused.kind, refused.message, digest)
         rule = self._script.meet(asked.text, digest)
+        if rule is None:
+            rule = await self._disturbances.met(digest)
         fault = None if rule is None else rule.fault
         if fault in _BEFORE_A_REPLY or fault in _QUOTAS:
             return self._fault(request, str(fault), digest)

@@ -1,49 +1,287 @@
-"""Profiles: how one system's stand-in behaves on the wire."""
+"""Profiles: how one system's stand-in behaves on the wire. Named as the entries of systems.yaml."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+LINEAR, ENTROPY, TOP = "linear", "entropy", "top"
+"""Formulas of `confidence`: (K pmax - 1)/(K - 1), 1 - H/log K, pmax."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """One hosted system as its clients see it. `wire` names its family of requests and replies.
+    """One system as its clients see it.
 
-    `aliases` maps what may be sent to what answers; `decimals` rounds after the confidence is computed; `sharpness` is
-    the power a probability is raised to (such systems answer near 0 and 1); `position_bias` is the probability mass
-    that moves to whatever option stands first; `repeat_noise` is the standard deviation added to each probability when
-    a request comes again, 0 for none.
+    Wire. `wire` names the family of requests and replies, `paths` where it is asked. `aliases` maps what may be sent to
+    what answers; other names that match `other_models` are answered as `answers_as`, None: as they were sent.
+    `decimals` rounds after the confidence is computed, None: no rounding.
+
+    Limits. `option_min` to `option_cap` options; a request over a token cap is refused, or its text is cut to
+    `cut_at_tokens` without an error. `rejects_with` is the status of a request whose shape is right and whose meaning
+    is not; `strict`: unknown keys are such.
+
+    Decisions. `sharpness` multiplies the model's log probabilities, `quality_noise` is the standard deviation of what
+    the system adds of its own, `position_bias` what the first option gains over the last, all three in logits.
+    `order_range` is the published median range over 14 orders, in points, that the bias is set to; None: not published.
+    `refusal_rate` and `label_mismatch_rate` are shares of replies.
+
+    Disturbances, off unless asked for: `repeat_noise` (standard deviation of a probability when a request comes again),
+    `transient_rate` (share of requests met with 429, 500, 503 or 529), `requests_per_second`, `latency_s` (median).
     """
 
     name: str
     wire: str = "systemone"
-    path: str = "/v1/systemone"
+    paths: tuple[str, ...] = ("/v1/systemone",)
     aliases: Mapping[str, str] = field(default_factory=dict)
+    other_models: str = r"(?!)"
+    answers_as: str | None = None
+    request_id_header: str | None = None
+    has_auth: bool = True
     decimals: int | None = 2
+    confidence: str = LINEAR
+    option_min: int = 1
     option_cap: int = 255
     level_cap: int = 10
+    question_cap: int | None = None
     total_token_cap: int = 65_536
-    question_token_cap: int = 32_768
-    sharpness: float = 2.0
-    position_bias: float = 0.05
+    question_token_cap: int = 65_536
+    cut_at_tokens: int | None = None
+    rejects_with: int = 422
+    strict: bool = False
+    shuffles_keys: bool = False
+    sharpness: float = 1.0
+    quality_noise: float = 0.5
+    position_bias: float = 0.0
+    order_range: float | None = None
+    refusal_rate: float = 0.0
+    label_mismatch_rate: float = 0.0
     repeat_noise: float = 0.0
-    shuffles_keys: bool = True
+    transient_rate: float = 0.002
+    requests_per_second: float = 40.0
+    latency_s: float = 0.25
 
+    def resolved(self, model: str) -> str | None:
+        """The model a reply names when it is asked by this name; None where the system does not know it."""
+        if model in self.aliases:
+            return self.aliases[model]
+        return (self.answers_as or model) if re.fullmatch(self.other_models, model) else None
+
+
+ANY = r"(?s).*"
+_JEV_NAMES = {"jev-1.13.0": "jev-1.13.0", "jev-1.14.0": "jev-1.14.0"}
+_ALIASES = {"jev-latest": "jev-1.13.0", "jev-preview": "jev-1.14.0"}
 
 JEV = Profile(
     name="jev",
-    aliases={
-        "jev-latest": "jev-1.13.0",
-        "jev-preview": "jev-1.14.0",
-        "jev-1.13.0": "jev-1.13.0",
-        "jev-1.14.0": "jev-1.14.0",
-    },
+    aliases=_ALIASES | _JEV_NAMES,
+    request_id_header="x-typesafe-request-id",
+    question_token_cap=32_768,
+    rejects_with=400,
+    strict=True,
+    shuffles_keys=True,
+    sharpness=2.3,
+    quality_noise=0.5,
+    position_bias=0.51,
+    order_range=12.67,
+    repeat_noise=0.007,  # published: 0.57 to 0.65 points of mean absolute deviation in one order
+    requests_per_second=80.0,
+)
+JEV_1_14 = replace(
+    JEV,
+    name="jev_1_14",
+    sharpness=2.2,
+    label_mismatch_rate=52 / 42_000,  # the order study: that many labels one point below the maximum
+)
+KEV = Profile(
+    name="kev_4b",
+    aliases={"kev-latest": "kev-latest", "jev-latest": "jev-latest"},
+    other_models=ANY,
+    sharpness=1.8,
+    quality_noise=0.8,
+    position_bias=0.46,
+    order_range=13.0,
+)
+LAYA = Profile(
+    name="laya",
+    other_models=ANY,
+    answers_as="laya-rl-agent",
+    decimals=4,
+    confidence=ENTROPY,
+    option_cap=100,
+    question_cap=64,
+    total_token_cap=1_000_000,
+    question_token_cap=1_000_000,
+    cut_at_tokens=512,
+    sharpness=1.0,
+    quality_noise=1.0,
+    position_bias=1.68,
+    order_range=46.05,
+)
+VON = Profile(
+    name="von",
+    aliases=dict.fromkeys(("von-1.3.0", "von-latest", "von-1.2.0", "von-1.1.0", "jev-latest"), "von-1.3.0"),
+    decimals=4,
+    total_token_cap=1_000_000,
+    question_token_cap=1_000_000,
+    cut_at_tokens=8_192,
+    order_range=0.0,
+)
+SUBQ = Profile(
+    name="subq_snap",
+    aliases={name: name for name in ("subq-snap-preview", "subq-snap-1.1")},
+    option_min=2,
+    question_cap=128,
+    decimals=4,  # not published; 16.87, its median range, is no multiple of a third of 0.01
+    shuffles_keys=True,
+    sharpness=1.9,
+    quality_noise=0.7,
+    position_bias=0.6,
+    order_range=16.87,
+)
+NIMBLE = Profile(
+    name="nimble_9b",
+    aliases=dict.fromkeys(("nimble-latest", "bespokelabs/Bespoke-Nimble-9B"), "bespokelabs/Bespoke-Nimble-9B"),
+    decimals=None,
+    confidence=ENTROPY,
+    option_min=2,
+    option_cap=26,
+    level_cap=26,
+    question_cap=64,
+    question_token_cap=8_192,
+    strict=True,
+    sharpness=2.6,
+    quality_noise=0.7,
+    position_bias=1.1,
+    order_range=22.66,
+)
+RIZZO = Profile(
+    name="rizzo_flow_4b",
+    aliases=dict.fromkeys(("rizzo-latest", "rizzo-flow-4b-q8_0"), "rizzo-flow-4b-q8_0"),
+    other_models=r"jev-.*",
+    answers_as="rizzo-flow-4b-q8_0",
+    decimals=None,
+    option_min=2,
+    option_cap=26,
+    question_cap=64,
+    question_token_cap=8_192,
+    strict=True,
+    sharpness=2.5,
+    quality_noise=1.0,
+    position_bias=1.78,
+    order_range=39.41,
+)
+_SEMIF_MODEL = "semif/Qwen3.5-4B@851bf6e806efd8d0a36b00ddf55e13ccb7b8cd0a"
+SEMIF = Profile(
+    name="semif",
+    aliases=dict.fromkeys((_SEMIF_MODEL, "semif-latest", "Qwen/Qwen3.5-4B"), _SEMIF_MODEL),
+    other_models=r"jev-.*|semif.*",
+    answers_as=_SEMIF_MODEL,
+    decimals=None,
+    confidence=TOP,  # differs by commit
+    option_min=2,
+    option_cap=16,
+    question_token_cap=4_096,
+    sharpness=1.5,
+    quality_noise=1.0,
+    position_bias=2.38,
+    order_range=60.41,
+)
+CLEF = Profile(
+    name="clef_27b",
+    other_models=ANY,
+    decimals=4,
+    confidence=TOP,
+    option_min=2,
+    question_cap=64,
+    total_token_cap=1_000_000,
+    question_token_cap=1_000_000,
+    cut_at_tokens=16_384,
+    order_range=0.0,
+)
+CLEF_HOSTED = replace(
+    CLEF,
+    name="clef_workers_ai",
+    wire="workers_ai",
+    paths=(
+        "/client/v4/accounts/{account}/ai/run/@cf/cloudflare/clef",
+        "/accounts/{account}/ai/run/@cf/cloudflare/clef",
+    ),
+    aliases={"clef": "clef", "@cf/cloudflare/clef": "clef"},
+    other_models=r"(?!)",
+    request_id_header="cf-ai-req-id",
+    total_token_cap=65_536,
+    question_token_cap=65_536,
+    cut_at_tokens=None,
+    rejects_with=400,
+    order_range=None,  # the order study asked the local weights only
+)
+LUNA = Profile(
+    name="openai_luna",
+    wire="openai_decisions",
+    paths=("/v1/decisions",),
+    aliases={"gpt-6-luna": "gpt-6-luna"},
+    request_id_header="x-request-id",
+    option_min=2,
+    question_cap=400,
+    rejects_with=400,
+    strict=True,
+    sharpness=2.0,
+    quality_noise=0.5,
+    position_bias=2.22,
+    order_range=55.0,
+    refusal_rate=178 / 42_000,  # the order study, on 34 of 1,000 texts
+)
+NANOJEV = Profile(
+    name="nanojev",
+    wire="nanojev",
+    paths=("/api/evaluate",),
+    other_models=ANY,
+    answers_as="Qwen/Qwen3-0.6B",
+    has_auth=False,
+    decimals=None,
+    option_min=2,
+    question_cap=96,
+    question_token_cap=512,  # of the text and one candidate: each is a path of its own
+    rejects_with=400,
+    strict=True,
+    sharpness=0.4,  # trained on games: its accuracy on texts means little
+    quality_noise=1.5,
+    order_range=2.98e-06,
+)
+_ROUTED = {"typesafe/jev-1.13": "typesafe/jev-1.13-20260917", "~typesafe/jev-latest": "typesafe/jev-1.13-20260917"}
+OPENROUTER = replace(
+    JEV,
+    name="openrouter_jev",
+    wire="openrouter",
+    paths=("/api/alpha/decisions", "/alpha/decisions", "/api/v1/systemone", "/v1/systemone"),
+    aliases=_ROUTED | {"typesafe/jev-1.14": "typesafe/jev-1.14", "jev-1.13": _ROUTED["typesafe/jev-1.13"]},
+    request_id_header=None,
+)
+VERCEL = replace(
+    JEV,
+    name="vercel_jev",
+    paths=("/typesafe/v1/systemone", "/v1/systemone"),
+    aliases=_ALIASES | _JEV_NAMES | {"typesafe-ai/jev": "jev-1.13.0"},
 )
 
-# Named as their entries in systems.yaml; each answers under the alias it was asked by.
-DEEPSEEK = Profile(name="deepseek", wire="deepseek", aliases={"deepseek-v4-pro": "deepseek-v4-pro"})
-OPUS = Profile(name="opus", wire="anthropic", aliases={"claude-opus-5": "claude-opus-5"})
-GEMINI_FLASH = Profile(name="gemini_flash", wire="gemini", aliases={"gemini-3.8-flash": "gemini-3.8-flash"})
+# Label-only systems answer under the alias they were asked by.
+DEEPSEEK = Profile(
+    name="deepseek", wire="deepseek", paths=(), aliases={"deepseek-v4-pro": "deepseek-v4-pro"}, position_bias=0.3
+)
+OPUS = Profile(name="opus", wire="anthropic", paths=(), aliases={"claude-opus-5": "claude-opus-5"}, position_bias=0.2)
+GEMINI_FLASH = Profile(
+    name="gemini_flash", wire="gemini", paths=(), aliases={"gemini-3.8-flash": "gemini-3.8-flash"}, position_bias=0.3
+)
 
-PROFILES = {profile.name: profile for profile in (JEV, DEEPSEEK, OPUS, GEMINI_FLASH)}
+LABEL_ONLY = ("deepseek", "anthropic", "gemini")
+"""Wires of systems that name one option and give no probabilities."""
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        *(JEV, replace(JEV, name="jev_1_13"), JEV_1_14, KEV, LAYA, VON, SUBQ, NIMBLE, RIZZO, SEMIF, CLEF),
+        *(CLEF_HOSTED, LUNA, NANOJEV, OPENROUTER, VERCEL, DEEPSEEK, OPUS, GEMINI_FLASH),
+    )
+}

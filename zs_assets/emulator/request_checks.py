@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zs_assets.emulator.answers import CHARACTERS_PER_TOKEN
@@ -23,47 +24,69 @@ class Rejected(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """A request that passed: `text` is what the model reads of the state."""
+    """A request that passed: `text` is what the model reads of the state, `model` what answers.
+
+    `sent` is the body as it came. `truncated`: the text was cut, as some systems do without an error.
+    """
 
     text: str
     model: str
     questions: dict[str, dict[str, Any]]
+    sent: dict[str, Any] = field(default_factory=dict)
+    truncated: bool = False
 
 
-def check_auth(authorization: str | None, key: str | None) -> None:
-    """403 without a bearer token, 401 with a wrong one; no key: anything goes."""
+def check_auth(authorization: str | None, key: str | None, status_without: int = 403) -> None:
+    """`status_without` a bearer token, 401 with a wrong one; no key: anything goes."""
     if key is None:
         return
     if authorization is None or not authorization.startswith("Bearer "):
-        raise Rejected(403, {"error_type": "authentication_error", "message": "Missing bearer token"})
+        raise Rejected(status_without, {"error_type": "authentication_error", "message": "Missing bearer token"})
     if authorization.removeprefix("Bearer ") != key:
         raise Rejected(401, {"error_type": "authentication_error", "message": "Invalid API key"})
 
 
 def check_request(raw: bytes, encoding: str | None, profile: Profile) -> Asked:
-    """The request, or Rejected: 415 for a compressed body, 422 for its shape, 400 for its meaning."""
+    """The request, or Rejected: 415 for a compressed body, 422 for its shape, the profile's status for its meaning."""
     if encoding not in (None, "", "identity"):
         raise Rejected(415, f"Content-Encoding {encoding} is not supported by this stand-in")
-    body = _parsed(raw)
+    body = parsed(raw)
     problems = _shape_problems(body)
     if problems:
         raise Rejected(422, problems)
-    unknown = sorted(set(body) - set(_FIELDS))
+    unknown = sorted(set(body) - set(_FIELDS)) if profile.strict else []
     if unknown:
-        raise _usage_error(f"Unknown field: {unknown[0]}")
-    if body["model"] not in profile.aliases:
-        raise _usage_error(f"Unknown model: {body['model']}")
-    for name, question in body["questions"].items():
-        _check_meaning(name, question, profile)
-    state = body["state"]
+        raise _misused(profile, f"Unknown field: {unknown[0]}", [unknown[0]])
+    model = profile.resolved(body["model"])
+    if model is None:
+        raise _misused(profile, f"Unknown model: {body['model']}", ["model"])
+    check_meaning(body["questions"], profile)
+    text = text_of_state(body["state"])
+    return cut(Asked(text, model, body["questions"], body), profile)
+
+
+def text_of_state(state: Any) -> str:
+    """What the model reads of a state."""
     if isinstance(state, dict) and list(state) == ["text"] and isinstance(state["text"], str):
-        state = state["text"]
-    text = state if isinstance(state, str) else json.dumps(state, ensure_ascii=False)
-    _check_tokens(text, body["questions"], profile)
-    return Asked(text, body["model"], body["questions"])
+        return state["text"]
+    return state if isinstance(state, str) else json.dumps(state, ensure_ascii=False)
 
 
-def _parsed(raw: bytes) -> dict[str, Any]:
+def cut(asked: Asked, profile: Profile) -> Asked:
+    """The request within the profile's token caps: refused, or its text cut in silence."""
+    kept = None if profile.cut_at_tokens is None else round(profile.cut_at_tokens * CHARACTERS_PER_TOKEN)
+    if kept is not None and len(asked.text) > kept:
+        asked = replace(asked, text=asked.text[:kept], truncated=True)
+    sizes = [
+        len(json.dumps(question, ensure_ascii=False)) / CHARACTERS_PER_TOKEN for question in asked.questions.values()
+    ]
+    state = len(asked.text) / CHARACTERS_PER_TOKEN
+    if state + sum(sizes) > profile.total_token_cap or state + max(sizes) > profile.question_token_cap:
+        raise Rejected(profile.rejects_with, {"error_type": "max_tokens_exceeded"})
+    return asked
+
+
+def parsed(raw: bytes) -> dict[str, Any]:
     try:
         body = json.loads(raw, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -112,33 +135,49 @@ def _question_problems(name: str, question: Any) -> list[dict[str, Any]]:
     return []
 
 
-def _check_meaning(name: str, question: dict[str, Any], profile: Profile) -> None:
+def check_meaning(questions: Mapping[str, dict[str, Any]], profile: Profile) -> None:
+    """Rejected for what a question asks beyond the system's limits."""
+    if profile.question_cap is not None and len(questions) > profile.question_cap:
+        raise _rejected(profile, f"Requests take 1 to {profile.question_cap} questions, got {len(questions)}", [])
+    for name, question in questions.items():
+        _check_question(name, question, profile)
+
+
+def _check_question(name: str, question: dict[str, Any], profile: Profile) -> None:
     kind, criteria = question["type"], question.get("criteria")
     if not name:
-        raise Rejected(400, "Question keys must not be empty")
+        raise _rejected(profile, "Question keys must not be empty", [name])
     if kind not in _TYPES:
-        raise _usage_error("The request holds a question of an unknown type")
-    if kind == "choice" and not 1 <= len(criteria or {}) <= profile.option_cap:
-        raise Rejected(400, f"Choice questions take 1 to {profile.option_cap} options, got {len(criteria or {})}")
-    if kind == "score" and not 1 <= len(criteria or []) <= profile.level_cap:
-        raise Rejected(400, f"Score questions take 1 to {profile.level_cap} levels, got {len(criteria or [])}")
+        raise _misused(profile, "The request holds a question of an unknown type", ["questions", name, "type"])
+    for counted, least, most, what in (
+        ("choice", profile.option_min, profile.option_cap, "options"),
+        ("score", 1, profile.level_cap, "levels"),
+    ):
+        count = len(criteria or ())
+        if kind == counted and not least <= count <= most:
+            said = f"{kind.capitalize()} questions take {least} to {most} {what}, got {count}"
+            raise _rejected(profile, said, ["questions", name, "criteria"])
     if kind == "noul" and not question.get("instructions") and not any((criteria or {}).values()):
-        raise Rejected(400, "Noul questions need instructions or a described outcome")
-
-
-def _check_tokens(text: str, questions: dict[str, Any], profile: Profile) -> None:
-    sizes = [len(json.dumps(question, ensure_ascii=False)) / CHARACTERS_PER_TOKEN for question in questions.values()]
-    state = len(text) / CHARACTERS_PER_TOKEN
-    if state + sum(sizes) > profile.total_token_cap or state + max(sizes) > profile.question_token_cap:
-        raise Rejected(400, {"error_type": "max_tokens_exceeded"})
+        raise _rejected(profile, "Noul questions need instructions or a described outcome", ["questions", name])
 
 
 def _problem(kind: str, location: list[Any], message: str) -> dict[str, Any]:
     return {"type": kind, "loc": ["body", *location], "msg": message}
 
 
-def _usage_error(message: str) -> Rejected:
-    return Rejected(400, {"error_type": "api_usage_error", "message": message})
+def _rejected(profile: Profile, message: str, location: list[Any]) -> Rejected:
+    """A plain text from a service that answers 400, a list of problems from the servers that answer 422."""
+    return Rejected(400, message) if profile.rejects_with == 400 else _unprocessable(message, location)
+
+
+def _misused(profile: Profile, message: str, location: list[Any]) -> Rejected:
+    if profile.rejects_with == 400:
+        return Rejected(400, {"error_type": "api_usage_error", "message": message})
+    return _unprocessable(message, location)
+
+
+def _unprocessable(message: str, location: list[Any]) -> Rejected:
+    return Rejected(422, [_problem("value_error", location, message)])
 
 
 def _no_constant(name: str) -> float:

@@ -61,7 +61,8 @@ def test_the_same_request_gives_the_same_bytes_and_another_seed_another_key_orde
 def test_the_first_option_sent_gains_by_standing_first(client):
     def rain(order: list[str]) -> float:
         criteria = {name: CHOICE["criteria"][name] for name in order}  # type: ignore[index]
-        return ask(client, asking(criteria=criteria)).json()["answers"]["label"]["probabilities"]["rain"]
+        unclear = {**asking(criteria=criteria), "state": "It is cold."}
+        return ask(client, unclear).json()["answers"]["label"]["probabilities"]["rain"]
 
     assert rain(["rain", "bread", "käse"]) > rain(["bread", "rain", "käse"])
 
