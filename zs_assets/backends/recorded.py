@@ -1,4 +1,4 @@
-"""A saved run as a backend: our own predictions table (`native`), the JSONL of jev-benchmarks, the JSONL of Janus.
+"""A saved run as a backend: our own predictions table (`native`), the JSONL of jev-benchmarks, Janus or SemIf.
 
 The body is the recorded row itself (a native row holds the original raw reply, its latency, tokens and date), so that
 reading it needs neither the file nor the system that once answered. A row of another text or prompt is refused.
@@ -13,7 +13,9 @@ from typing import Any
 
 from zs_assets.backends.base import Backend, CallFault, RawReply, Reading, Remedy
 from zs_assets.backends.local import read_settings
-from zs_assets.backends.recording import RecordedSettings, Recording, count, number, read_recording, text
+from zs_assets.backends.recorded_rows import RecordedSettings, count, number, text
+from zs_assets.backends.recording import Recording, read_recording
+from zs_assets.backends.recording_semif import model_of
 from zs_assets.backends.systems import SystemSpec
 from zs_assets.backends.vectors import read_vector
 from zs_assets.protocol.errors import BackendUnavailable
@@ -29,7 +31,7 @@ class RecordedBackend(Backend):
     def __init__(self, spec: SystemSpec, question: Question, *, folder: Path | None = None):
         super().__init__(spec, question)
         self.settings = read_settings(spec, RecordedSettings)
-        self._native = self.settings.format == "native"
+        self._knows_orders = self.settings.format in ("native", "semif")
         self._path = (folder or Path()) / self.settings.path
         self._manifest = (folder or Path()) / self.settings.manifest if self.settings.manifest else None
         self._recording = Recording()
@@ -65,7 +67,7 @@ class RecordedBackend(Backend):
 
     async def ask(self, presentation: Presentation) -> RawReply:
         example = presentation.example
-        order_index = presentation.order_index if self._native else 0  # their rows know one order per example
+        order_index = presentation.order_index if self._knows_orders else 0  # the others: one order per example
         row = self._recording.rows.get((example.example_id, order_index, presentation.order, presentation.repeat))
         if row is None:
             where = self._recording.foreign.get(example.example_id)
@@ -148,6 +150,21 @@ class RecordedBackend(Backend):
             **_recorded_facts(row),
         )
 
+    def _read_semif(self, row: dict[str, Any]) -> Reading:
+        """A row names no choice and no confidence: the label is the vector's."""
+        ids = row.get("option_ids")
+        known = isinstance(ids, list) and all(isinstance(name, str) for name in ids)
+        probabilities, problem = self._vector(ids if known else [], row.get("probabilities"))
+        seconds = number(row.get("total_seconds"))
+        return Reading(
+            Outcome.OK if problem is None else Outcome.INVALID,
+            probabilities,
+            model=model_of(row),
+            input_tokens=count(row.get("input_tokens")),
+            latency_ms=None if seconds is None else seconds * 1e3,
+            problem=problem,
+        )
+
     def _vector(self, ids: Any, values: Any) -> tuple[tuple[float, ...] | None, str | None]:
         if not isinstance(values, list) or len(values) != len(ids):
             return None, f"the row has no list of {len(ids)} probabilities"
@@ -157,6 +174,7 @@ class RecordedBackend(Backend):
         "native": _read_native,
         "jev_benchmarks": _read_jev_benchmarks,
         "janus": _read_janus,
+        "semif": _read_semif,
     }
 
 

@@ -1,4 +1,4 @@
-"""Files of saved runs as rows: our own predictions table, the JSONL of jev-benchmarks, the JSONL of Janus.
+"""Files of saved runs as rows: our own predictions table, the JSONL of jev-benchmarks, the JSONL of Janus, of SemIf.
 
 What a row says is not read here (recorded.py does); only which presentation it answers, and what must agree with the
 manifest before it may stand for a reply.
@@ -10,9 +10,11 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from zs_assets.backends.local import Settings, sha256_file
+from zs_assets.backends.local import sha256_file
+from zs_assets.backends.recorded_rows import NO_GOLD, RecordedRow, RecordedSettings, count, json_lines, text
+from zs_assets.backends.recording_semif import semif_rows
 from zs_assets.protocol.errors import BackendUnavailable
 from zs_assets.protocol.hashing import prompt_hash, sha256_text
 from zs_assets.protocol.names import Outcome
@@ -25,34 +27,7 @@ NATIVE_COLUMNS = (
 )
 # Columns of a Janus row that a replay cannot do without; the others may be absent or null.
 JANUS_COLUMNS = ("id", "text", "gold_label", "model_id", "prediction", "prompt_hash")
-NO_GOLD = -1
 _Key = tuple[str, int, tuple[int, ...], int]  # example, order index, order sent, repeat
-
-
-class RecordedSettings(Settings):
-    """Which rows of which recording. `manifest` (jev_benchmarks) brings the text hashes its rows lack."""
-
-    path: str
-    format: Literal["native", "jev_benchmarks", "janus"] = "native"
-    dataset: str | None = None
-    backend: str | None = None
-    model: str | None = None  # model_resolved
-    manifest: str | None = None  # default: manifest.jsonl beside the recording, where there is one
-
-
-@dataclass(frozen=True)
-class RecordedRow:
-    """One row and what must agree with the manifest before it may stand for a reply."""
-
-    example_id: str
-    order_index: int
-    order: tuple[int, ...] | None  # None: recorded with other labels or another prompt
-    repeat: int
-    text_sha256: str | None
-    target_index: int | None  # NO_GOLD: a gold label that is none of the options
-    failure: str | None  # no reply was recorded, because ...
-    body: str
-    where: str
 
 
 @dataclass
@@ -87,11 +62,6 @@ def read_recording(settings: RecordedSettings, path: Path, manifest: Path | None
     return recording
 
 
-def _wanted(settings: RecordedSettings, **values: Any) -> bool:
-    wanted = settings.model_dump(include=set(values), exclude_none=True)
-    return all(values[name] == value for name, value in wanted.items())
-
-
 def _native_rows(
     recording: Recording, settings: RecordedSettings, path: Path, manifest: Path | None, question: Question
 ) -> Iterator[RecordedRow]:
@@ -101,11 +71,11 @@ def _native_rows(
     for file in files:
         parts = dict(part.split("=", 1) for part in file.absolute().parts if part.count("=") == 1)
         # A partition that its folder does not name is not filtered: a single file is what the user pointed at.
-        if not _wanted(settings, **{name: parts[name] for name in ("dataset", "backend") if name in parts}):
+        if not settings.wants(**{name: parts[name] for name in ("dataset", "backend") if name in parts}):
             continue
         used.append(_check_receipt(file))
         for number, row in enumerate(_parquet_rows(file)):
-            if _wanted(settings, model=row["model_resolved"]):
+            if settings.wants(model=row["model_resolved"]):
                 yield _native_row(row, row["prompt_hash"] == expected, f"{file.name} row {number}")
     recording.pins = {"recording_sha256": sha256_text("".join(used)), "recording_files": str(len(used))}
 
@@ -130,11 +100,11 @@ def _jev_benchmarks_rows(
 ) -> Iterator[RecordedRow]:
     beside = path.with_name("manifest.jsonl")
     manifest = manifest or (beside if beside.is_file() else None)
-    hashes = {row.get("example_id"): row.get("text_sha256") for _, row, _ in _json_lines(manifest)} if manifest else {}
+    hashes = {row.get("example_id"): row.get("text_sha256") for _, row, _ in json_lines(manifest)} if manifest else {}
     index_of = {option.sentence: index for index, option in enumerate(question.options)}
-    for number, row, line in _json_lines(path):
+    for number, row, line in json_lines(path):
         named = {name: row.get(name) for name in ("dataset", "backend")}
-        if _wanted(settings, **named, model=row.get("model_resolved")):
+        if settings.wants(**named, model=row.get("model_resolved")):
             yield _jev_benchmarks_row(row, line, index_of, hashes, f"{path.name} line {number}")
     recording.pins = {
         "recording_sha256": sha256_file(path),
@@ -171,7 +141,7 @@ def _janus_rows(
     """Rows of one prompt: a file that mixes two is refused, whichever of them the study asks for."""
     expected = prompt_hash(question)
     first: tuple[str, str] | None = None
-    for number, row, line in _json_lines(path):
+    for number, row, line in json_lines(path):
         where = f"{path.name} line {number}"
         missing = [name for name in JANUS_COLUMNS if name not in row]
         if missing:
@@ -182,7 +152,7 @@ def _janus_rows(
                 "split it and use the part of this study's prompt."
             )
         first = first or (where, row["prompt_hash"])
-        if _wanted(settings, model=row["model_id"]):
+        if settings.wants(model=row["model_id"]):
             yield _janus_row(row, line, question, row["prompt_hash"] == expected, where)
     recording.pins = {"recording_sha256": sha256_file(path)}
 
@@ -204,26 +174,18 @@ def _janus_row(row: dict[str, Any], line: str, question: Question, same_prompt: 
     )
 
 
+def _semif_rows(
+    recording: Recording, settings: RecordedSettings, path: Path, manifest: Path | None, question: Question
+) -> Iterator[RecordedRow]:
+    return semif_rows(recording.pins, settings, path, manifest, question)
+
+
 _READERS: dict[str, Callable[..., Iterator[RecordedRow]]] = {
     "native": _native_rows,
     "jev_benchmarks": _jev_benchmarks_rows,
     "janus": _janus_rows,
+    "semif": _semif_rows,
 }
-
-
-def _json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """(line number, row, line as it stands) of a JSONL file."""
-    with path.open(encoding="utf-8", newline="\n") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                row = None
-            if not isinstance(row, dict):
-                raise BackendUnavailable(f"{path.name} line {number} is not a JSON object: repair or remove it.")
-            yield number, row, line.rstrip("\r\n")
 
 
 def _parquet_rows(path: Path) -> list[dict[str, Any]]:
@@ -248,17 +210,3 @@ def _check_receipt(path: Path) -> str:
     if receipt.is_file() and json.loads(receipt.read_text(encoding="utf-8")).get("sha256") != digest:
         raise BackendUnavailable(f"{path} was changed after it was checked: materialise that partition again.")
     return digest
-
-
-def text(value: Any) -> str | None:
-    """Text that every file can hold; None for anything else. JSON can escape half a surrogate pair, UTF-8 cannot."""
-    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else None
-
-
-def count(value: Any) -> int | None:
-    """A whole number that is not negative; None for everything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
-
-
-def number(value: Any) -> float | None:
-    return float(value) if isinstance(value, float) or count(value) is not None else None
