@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 from zs_assets_tests.backends.wires import Wire
 
@@ -17,6 +17,9 @@ SLEEP_S = 1.0
 _FAULT = re.compile(r"fault=(\w+)")
 ONCE = "_once"
 """A fault with this end strikes the first call of its text alone."""
+
+
+_ServerT = TypeVar("_ServerT", bound="WireServer")
 
 
 class _Server(ThreadingHTTPServer):
@@ -36,7 +39,7 @@ class WireServer:
         self._server = _Server(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def __enter__(self) -> WireServer:
+    def __enter__(self: _ServerT) -> _ServerT:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
