@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zs_assets.emulator.decider import Decider
-from zs_assets.emulator.profiles import ENTROPY, LINEAR, TOP, Profile
+from zs_assets.emulator.profile import ENTROPY, LINEAR, MARGIN, TOP, Profile
 
 CHARACTERS_PER_TOKEN = 3.9
 _NOUL_OUTCOMES = {"false": "It does not hold.", "true": "It holds."}
@@ -63,12 +63,15 @@ def on_grid(exact: Mapping[str, float], decimals: int | None) -> dict[str, float
 
 
 def choice_confidence(probabilities: Sequence[float], formula: str = LINEAR) -> float:
-    """(K pmax - 1)/(K - 1), 1 - H/log K or pmax, from unrounded values; 1 for a single option."""
+    """(K pmax - 1)/(K - 1), 1 - H/log K, pmax or pmax - second, from unrounded values; 1 for a single option."""
     n = len(probabilities)
     if n == 1:
         return 1.0
     if formula == TOP:
         return max(probabilities)
+    if formula == MARGIN:
+        second, first = sorted(probabilities)[-2:]
+        return first - second
     if formula == ENTROPY:
         return max(0.0, 1 + sum(p * math.log(p) for p in probabilities if p > 0) / math.log(n))
     return max(0.0, (n * max(probabilities) - 1) / (n - 1))

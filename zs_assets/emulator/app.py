@@ -25,7 +25,7 @@ from zs_assets.emulator.disturbances import Disturbances
 from zs_assets.emulator.faults import INSTEAD_OF_A_REPLY, RETRY_HEADERS, STATUS, Rule, Script, retry_headers
 from zs_assets.emulator.nanojev_wire import NanoJevWire
 from zs_assets.emulator.openai_wire import OpenAiWire
-from zs_assets.emulator.profiles import Profile
+from zs_assets.emulator.profile import Profile
 from zs_assets.emulator.reply_extras import described_models, identity
 from zs_assets.emulator.request_checks import Asked, Rejected
 
@@ -67,7 +67,7 @@ def reply_body(
     answers = {
         name: answer(question, asked.text, decider, profile, repeat) for name, question in asked.questions.items()
     }
-    if fault == "refusal" or _declines(asked, decider, profile):
+    if fault == "refusal" or declines(asked, decider, profile):
         answers = {name: {"type": "refusal"} for name in answers}
     if fault == "missing_answer":
         answers = {}
@@ -77,7 +77,7 @@ def reply_body(
     return WIRES[profile.wire](profile).body(asked, answers, _OTHER_MODEL if fault == "other_model" else asked.model)
 
 
-def _declines(asked: Asked, decider: Decider, profile: Profile) -> bool:
+def declines(asked: Asked, decider: Decider, profile: Profile) -> bool:
     """Refusals gather on few texts: there, one order in eight meets one (published: 178 of 34 texts' 1,428 replies)."""
     if not profile.refusal_rate or decider.random("refused text", asked.text).random() >= profile.refusal_rate * 8:
         return False

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from zs_assets.emulator.profiles import Profile
+from zs_assets.emulator.profile import Profile
 from zs_assets.protocol.question import Option
 
 _MODEL = "sparrow-nano-general-v1.1"

@@ -10,7 +10,7 @@ from typing import Any
 
 from zs_assets.emulator.answers import usage
 from zs_assets.emulator.faults import SYSTEM_ONE
-from zs_assets.emulator.profiles import Profile
+from zs_assets.emulator.profile import Profile
 from zs_assets.emulator.reply_extras import add_extras
 from zs_assets.emulator.request_checks import Asked, check_auth, check_request
 
@@ -46,7 +46,9 @@ class SystemOneWire:
 
 
 class OpenRouterWire(SystemOneWire):
-    """A gateway's route: it numbers its replies, names the provider and bills."""
+    """A gateway's route: it numbers its replies, names the provider and bills; OpenAI's model may decline there too."""
+
+    faults = (*SYSTEM_ONE, "refusal")
 
     def body(self, asked: Asked, answers: Answers, model: str) -> dict[str, Any]:
         body = super().body(asked, answers, model)

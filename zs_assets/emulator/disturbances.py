@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from zs_assets.emulator.faults import Rule
-from zs_assets.emulator.profiles import Profile
+from zs_assets.emulator.profile import Profile
 
 NAMES = ("transient_errors", "rate_limit", "latency", "repeat_noise")
 _TRANSIENT = ("429", "500", "503", "529")

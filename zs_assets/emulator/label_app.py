@@ -25,7 +25,7 @@ from zs_assets.emulator.disturbances import Disturbances
 from zs_assets.emulator.faults import LABEL_REPLIES, RETRY_HEADERS, STATUS, Script, retry_headers
 from zs_assets.emulator.gemini_wire import GeminiWire
 from zs_assets.emulator.label_requests import LabelRequest, Refused, Wire, tokens_of
-from zs_assets.emulator.profiles import Profile
+from zs_assets.emulator.profile import Profile
 
 _WIRES: dict[str, type[Wire]] = {"deepseek": DeepSeekWire, "anthropic": AnthropicWire, "gemini": GeminiWire}
 _BEFORE_A_REPLY = (*RETRY_HEADERS, *STATUS, "dropped_connection", "html_403", "json_403", "echo_key")

@@ -11,7 +11,7 @@ from typing import Any
 
 from zs_assets.backends.label_only import TEXT_MARK
 from zs_assets.emulator.answers import CHARACTERS_PER_TOKEN
-from zs_assets.emulator.profiles import Profile
+from zs_assets.emulator.profile import Profile
 
 PROSE = "It could be any of these; I would rather discuss it first."
 FOREIGN = "no_such_option"

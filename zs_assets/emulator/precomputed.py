@@ -12,7 +12,7 @@ import socket
 
 from zs_assets.emulator.app import reply_body
 from zs_assets.emulator.decider import Decider
-from zs_assets.emulator.profiles import Profile
+from zs_assets.emulator.profile import Profile
 from zs_assets.emulator.request_checks import Rejected, check_auth, check_request
 
 

@@ -1,73 +1,10 @@
-"""Profiles: how one system's stand-in behaves on the wire. Named as the entries of systems.yaml."""
+"""The profiles of the systems of the studies, named as the entries of systems.yaml."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-LINEAR, ENTROPY, TOP = "linear", "entropy", "top"
-"""Formulas of `confidence`: (K pmax - 1)/(K - 1), 1 - H/log K, pmax."""
-
-
-@dataclass(frozen=True)
-class Profile:
-    """One system as its clients see it.
-
-    Wire. `wire` names the family of requests and replies, `paths` where it is asked. `aliases` maps what may be sent to
-    what answers; other names that match `other_models` are answered as `answers_as`, None: as they were sent.
-    `decimals` rounds after the confidence is computed, None: no rounding.
-
-    Limits. `option_min` to `option_cap` options; a request over a token cap is refused, or its text is cut to
-    `cut_at_tokens` without an error. `rejects_with` is the status of a request whose shape is right and whose meaning
-    is not; `strict`: unknown keys are such.
-
-    Decisions. `sharpness` multiplies the model's log probabilities, `quality_noise` is the standard deviation of what
-    the system adds of its own, `position_bias` what the first option gains over the last, all three in logits.
-    `order_range` is the published median range over 14 orders, in points, that the bias is set to; None: not published.
-    `refusal_rate` and `label_mismatch_rate` are shares of replies.
-
-    Disturbances, off unless asked for: `repeat_noise` (standard deviation of a probability when a request comes again),
-    `transient_rate` (share of requests met with 429, 500, 503 or 529), `requests_per_second`, `latency_s` (median).
-    """
-
-    name: str
-    wire: str = "systemone"
-    paths: tuple[str, ...] = ("/v1/systemone",)
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    other_models: str = r"(?!)"
-    answers_as: str | None = None
-    request_id_header: str | None = None
-    has_auth: bool = True
-    decimals: int | None = 2
-    confidence: str = LINEAR
-    option_min: int = 1
-    option_cap: int = 255
-    level_cap: int = 10
-    question_cap: int | None = None
-    total_token_cap: int = 65_536
-    question_token_cap: int = 65_536
-    cut_at_tokens: int | None = None
-    rejects_with: int = 422
-    strict: bool = False
-    shuffles_keys: bool = False
-    sharpness: float = 1.0
-    quality_noise: float = 0.5
-    position_bias: float = 0.0
-    order_range: float | None = None
-    refusal_rate: float = 0.0
-    label_mismatch_rate: float = 0.0
-    repeat_noise: float = 0.0
-    transient_rate: float = 0.002
-    requests_per_second: float = 40.0
-    latency_s: float = 0.25
-
-    def resolved(self, model: str) -> str | None:
-        """The model a reply names when it is asked by this name; None where the system does not know it."""
-        if model in self.aliases:
-            return self.aliases[model]
-        return (self.answers_as or model) if re.fullmatch(self.other_models, model) else None
-
+from zs_assets.emulator.profile import ENTROPY, MARGIN, TOP, Profile
 
 ANY = r"(?s).*"
 _JEV_NAMES = {"jev-1.13.0": "jev-1.13.0", "jev-1.14.0": "jev-1.14.0"}
@@ -266,6 +203,24 @@ VERCEL = replace(
     aliases=_ALIASES | _JEV_NAMES | {"typesafe-ai/jev": "jev-1.13.0"},
 )
 
+OPENROUTER_LUNA = replace(
+    LUNA,
+    name="openrouter_luna",
+    wire="openrouter",
+    paths=OPENROUTER.paths,
+    aliases={"openai/gpt-6-luna-decisions": "openai/gpt-6-luna-decisions"},
+    request_id_header=None,
+)
+VERCEL_LUNA = replace(LUNA, name="vercel_luna", aliases={"openai/gpt-6-luna-decisions": "openai/gpt-6-luna-decisions"})
+OPENVONS = Profile(
+    name="openvons",
+    other_models=ANY,
+    decimals=None,
+    confidence=MARGIN,
+    sharpness=1.2,
+    position_bias=0.8,  # its order behaviour is not published
+)
+
 # Label-only systems answer under the alias they were asked by.
 DEEPSEEK = Profile(
     name="deepseek", wire="deepseek", paths=(), aliases={"deepseek-v4-pro": "deepseek-v4-pro"}, position_bias=0.3
@@ -282,6 +237,7 @@ PROFILES = {
     profile.name: profile
     for profile in (
         *(JEV, replace(JEV, name="jev_1_13"), JEV_1_14, KEV, LAYA, VON, SUBQ, NIMBLE, RIZZO, SEMIF, CLEF),
-        *(CLEF_HOSTED, LUNA, NANOJEV, OPENROUTER, VERCEL, DEEPSEEK, OPUS, GEMINI_FLASH),
+        *(CLEF_HOSTED, LUNA, NANOJEV, OPENROUTER, VERCEL, OPENROUTER_LUNA, VERCEL_LUNA, OPENVONS),
+        *(DEEPSEEK, OPUS, GEMINI_FLASH),
     )
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from zs_assets.emulator.profiles import Profile
+from zs_assets.emulator.profile import Profile
 from zs_assets.emulator.request_checks import Asked
 
 _LAYA = {"repo": "convaiinnovations/laya", "revision": "55cf4c4e"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zs_assets.emulator.answers import CHARACTERS_PER_TOKEN
-from zs_assets.emulator.profiles import Profile
+from zs_assets.emulator.profile import Profile
 
 _FIELDS = ("state", "model", "questions")
 _TYPES = ("noul", "choice", "score")

@@ -180,9 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--key", help=f"the only key accepted (or {KEY_VARIABLE}); without it every request is")
     parser.add_argument("--faults", default="[]", type=_rules, help="JSON list of rules, as in emulator/faults.py")
-    parser.add_argument(
-        "--disturbances", nargs="*", choices=NAMES, default=[], help="off unless named"
-    )
+    parser.add_argument("--disturbances", nargs="*", choices=NAMES, default=[], help="off unless named")
     parser.add_argument("--precomputed", action="store_true", help="one fixed reply per label set, for benchmarks")
     parser.add_argument("--until-input-ends", action="store_true", help="stop when standard input is closed")
     return parser
