@@ -10,6 +10,8 @@ from zs_assets.backends.tiny_decision import PRESENTATION, QUESTION
 from zs_assets.protocol.errors import BackendUnavailable
 from zs_assets.protocol.names import Outcome
 
+_KEY_KINDS = ("_key", "_authentication")  # ends of the kinds by which hosts refuse a key under another status
+
 
 async def probe(spec: SystemSpec) -> str:
     """One tiny decision; a sentence on what answered, or BackendUnavailable with what is wrong.
@@ -32,10 +34,11 @@ async def probe(spec: SystemSpec) -> str:
 
 def _advice(spec: SystemSpec, fault: CallFault, backend: object) -> str:
     path = backend.path if isinstance(backend, HostedBackend) else "it"
-    if fault.kind in ("http_401", "http_403", "http_400_key"):
-        return f"check the key in {spec.key_env}"
+    if fault.kind in ("http_401", "http_403") or fault.kind.endswith(_KEY_KINDS):
+        return f"check the key in {spec.key_env}" if spec.key_env else "it wants a key: name its variable in key_env"
     if fault.kind in ("connection", "timeout"):
-        return f"check that it is reachable, and {spec.base_url_env or 'base_url'}"
+        server = f"that {spec.needs} is there and running" if spec.deployment == "local" and spec.needs else ""
+        return f"check {server or 'that it is reachable'}, and {spec.base_url_env or 'base_url'}"
     if fault.kind == "http_400":
         return f"check the model id {spec.model!r}"
     if fault.kind == "http_404":

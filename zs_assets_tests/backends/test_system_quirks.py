@@ -9,6 +9,7 @@ import pytest
 
 from zs_assets.backends.base import CallFault, RawReply, Reading, Remedy
 from zs_assets.backends.hosted import HostedBackend
+from zs_assets.backends.probe import probe
 from zs_assets.backends.registry import build_backend, check_ready
 from zs_assets.backends.systems import known_systems
 from zs_assets.collection.pricing import cost
@@ -137,6 +138,22 @@ def test_what_a_server_says_of_itself_is_recorded_once_per_run_and_a_gap_is_said
     gone = system("kev_4b", base_url="http://127.0.0.1:9")
     ask_all(gone, [])
     assert gone.identity()["served"].startswith("unknown: connection")
+
+
+async def test_the_probe_names_the_server_that_has_to_be_started(monkeypatch):
+    monkeypatch.delenv("KEV_API_KEY", raising=False)
+    kev = shipped("kev_4b", base_url="http://127.0.0.1:9", base_url_env=None)
+    with pytest.raises(BackendUnavailable, match=r"check that its server \(kev.serve.*running, and base_url"):
+        await probe(kev)
+
+
+async def test_the_probe_names_the_key_that_cloudflare_refuses_by_a_code_of_its_own(monkeypatch):
+    monkeypatch.setenv("CLOUDFLARE_API_TOKEN", "token-0123456789")
+    with WireServer(WIRES["workers_ai"]) as server:
+        monkeypatch.setattr(server, "good", lambda request: json.loads(envelope(10000, "Authentication error")))
+        with pytest.raises(BackendUnavailable, match="check the key in CLOUDFLARE_API_TOKEN") as raised:
+            await probe(shipped("clef_workers_ai", base_url=server.url, base_url_env=None))
+    assert "token-0123456789" not in str(raised.value)
 
 
 # Gateways and envelopes.
