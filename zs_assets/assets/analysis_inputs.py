@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel
 
 from zs_assets.assets.gated_reading import GatedPartition, load_gated
@@ -75,6 +76,15 @@ class ReadableAnalyses:
             for asset, schema in tables.items()
         }
 
+    def public_tables(self) -> dict[str, pa.Table]:
+        """The same without what stands for single examples of a private dataset.
+
+        A system that does not round has one confidence level, one threshold and one risk point per example; a rare
+        shared error is one example too.
+        """
+        private = [dataset.name for dataset in self.graph.spec.datasets if dataset.private]
+        return {name: _without(table, name, private) for name, table in self.tables().items()}
+
     def is_current(self, asset: AssetName, dataset: str, backends: Sequence[str], settings: BaseModel) -> bool:
         return self._read(asset, dataset, backends, settings) is not None
 
@@ -106,6 +116,19 @@ class ReadableAnalyses:
         stored = metadata_of(table)
         stamp = input_stamp(self.lake, self.graph, dataset, backends, settings)
         return table if all(stored.get(name) == value for name, value in stamp.items()) else None
+
+
+PER_EXAMPLE = (AssetName.CONFIDENCE_LEVELS.value, AssetName.CASCADE_SWEEP.value, AssetName.SHARED_ERRORS.value)
+
+
+def _without(table: pa.Table, name: str, datasets: Sequence[str]) -> pa.Table:
+    if name not in PER_EXAMPLE or not datasets:
+        return table
+    keep = pc.invert(pc.is_in(table["dataset"], pa.array(datasets, pa.string())))
+    if name == AssetName.CASCADE_SWEEP.value:
+        # The reference rows and the chosen point are figures of the whole dataset.
+        keep = pc.or_(keep, pc.or_(table["best"], pc.not_equal(table["kind"], "threshold")))
+    return table.filter(keep)
 
 
 def analysis_tables(graph: StudyGraph) -> dict[str, Mapping[AssetName, pa.Schema]]:

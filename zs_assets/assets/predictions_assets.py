@@ -34,6 +34,16 @@ PREDICTION_GATES = (
     (Gate.FAILURE_RATE, False),
     (Gate.TRUNCATION, False),
 )
+GATE_MEANINGS = {
+    Gate.VECTOR_INTEGRITY: "A row stored as ok holds exactly the declared options, in [0,1], summing to 1 within the "
+    "study's tolerance; a label-only row names one of them.",
+    Gate.MAX_INVALID_RATE: "Invalid replies stay within the study's limit.",
+    Gate.MANIFEST_COVERAGE: "One prediction per planned presentation, of the very text of the manifest.",
+    Gate.ONE_PROMPT: "Every row was asked the study's prompt.",
+    Gate.ONE_MODEL: "One resolved model answered the whole partition.",
+    Gate.FAILURE_RATE: "Presentations without a valid answer: a warning.",
+    Gate.TRUNCATION: "Inputs the system says it cut: a warning.",
+}
 OBSERVATION_EVERY_S = 5.0
 
 
@@ -94,7 +104,13 @@ def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
         partitions_def=graph.cells,
         pool=study_pool(graph),
         check_specs=[
-            dg.AssetCheckSpec(gate.value, asset=predictions_key, blocking=blocking, partitions_def=graph.cells)
+            dg.AssetCheckSpec(
+                gate.value,
+                asset=predictions_key,
+                blocking=blocking,
+                description=GATE_MEANINGS[gate],
+                partitions_def=graph.cells,
+            )
             for gate, blocking in PREDICTION_GATES
         ],
     )

@@ -107,13 +107,13 @@ def bundle(
 ) -> dict[str, bytes]:
     """Files of the bundle by name, with hashes.json over all of them."""
     lake = workspace.lake
-    report = study_report(workspace, graph)
+    report = study_report(workspace, graph, public=True)
     tables = {
         "metrics": pa.Table.from_pylist(read_metrics(lake, graph), schema=METRICS),
         "paired_differences": read_paired_differences(lake, graph),
         "dataset_means": lake.read_or_empty(graph.name, AssetName.DATASET_MEANS, DATASET_MEANS),
         "rankings": lake.read_or_empty(graph.name, AssetName.RANKINGS, RANKINGS),
-        **ReadableAnalyses(lake, graph).tables(),
+        **ReadableAnalyses(lake, graph).public_tables(),
     }
     for dataset, backend in included:
         if not graph.spec.dataset(dataset).private:

@@ -64,8 +64,9 @@ def report_asset(graph: StudyGraph) -> dg.AssetsDefinition:
 
 
 def verdict_sentences(report: dict[str, Any]) -> list[str]:
-    """Every verdict of the report in words: pairs first, then cascades."""
-    return [entry["sentence"] for entry in (*report["verdicts"], *report["cascade_verdicts"])]
+    """Every verdict of the report in words: pairs, cascades, decision logs."""
+    logs = [remark for remark in report["remarks"] if remark["kind"] == "decision_log"]
+    return [entry["sentence"] for entry in (*report["verdicts"], *report["cascade_verdicts"], *logs)]
 
 
 @dataclass
@@ -81,8 +82,8 @@ class _Readings:
     identities: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
 
-def study_report(workspace: Workspace, graph: StudyGraph) -> dict[str, Any]:
-    """report.json of the study as its lake stands now."""
+def study_report(workspace: Workspace, graph: StudyGraph, *, public: bool = False) -> dict[str, Any]:
+    """report.json of the study as its lake stands now; a public one shows no single example of a private dataset."""
     lake = workspace.lake
     readings = _Readings()
     for dataset in graph.spec.datasets:
@@ -102,6 +103,9 @@ def study_report(workspace: Workspace, graph: StudyGraph) -> dict[str, Any]:
             )
         )
     manifest, _ = study_manifest(workspace, graph)
+    analyses = ReadableAnalyses(lake, graph)
+    if public:
+        _drop_private_curves(graph, readings)
     return build_report(
         ReportInputs(
             study=graph.spec,
@@ -121,9 +125,18 @@ def study_report(workspace: Workspace, graph: StudyGraph) -> dict[str, Any]:
             identities=readings.identities,
             generated_at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
             rehearsal=False,
-            analyses=ReadableAnalyses(lake, graph).tables(),
+            analyses=analyses.public_tables() if public else analyses.tables(),
         )
     )
+
+
+def _drop_private_curves(graph: StudyGraph, readings: _Readings) -> None:
+    """Curves with a point per example: each distinct latency, and each confidence of a system that does not round."""
+    for dataset in graph.spec.datasets:
+        if dataset.private:
+            for curves in (readings.latencies, readings.risk_coverage):
+                for partition in [key for key in curves if key[0] == dataset.name]:
+                    del curves[partition]
 
 
 def _read_partition(lake: Lake, graph: StudyGraph, dataset: str, backend: str, readings: _Readings) -> None:

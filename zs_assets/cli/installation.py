@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from zs_assets.cli.app import AsJson, app, out, print_json
 
@@ -25,6 +26,6 @@ def doctor(
             mark = (
                 "[green]ok[/]     " if finding.ok else "[red]problem[/]" if finding.required else "[yellow]absent[/] "
             )
-            out.print(f"{mark} {finding.subject}: {finding.sentence}", soft_wrap=True)
+            out.print(f"{mark} {escape(finding.subject)}: {escape(finding.sentence)}", soft_wrap=True)
     if any(finding.required and not finding.ok for finding in findings):
         raise typer.Exit(1)

@@ -61,7 +61,7 @@ def run(
         published = loop.publish() if publish else None
     page = loop.lake.folder(graph.name, _report_name()) / "index.html"
     for sentence in result.unavailable.values():
-        err.print(f"[yellow]not run[/]  {sentence}")
+        err.print(f"[yellow]not run[/]  {escape(sentence)}")
     if as_json:
         print_json(
             {
@@ -105,7 +105,7 @@ def _pilot(
     rows = [row for row in found if isinstance(row, PilotRow)]
     stops = [stop for stop in found if isinstance(stop, PilotStop)]
     for sentence in loop.result.unavailable.values():
-        err.print(f"[yellow]not run[/]  {sentence}")
+        err.print(f"[yellow]not run[/]  {escape(sentence)}")
     for stop in stops:
         err.print(f"[red]stopped[/]  {stop.dataset} x {stop.backend}: {escape(stop.reason)}", soft_wrap=True)
     if as_json:
@@ -115,7 +115,7 @@ def _pilot(
         _print_pilot(rows)
     if loop.result.failed or stops:
         raise typer.Exit(1)
-    if loop.result.unavailable and backends:
+    if loop.result.unavailable and (backends or not rows):
         raise typer.Exit(3)
 
 
@@ -133,6 +133,9 @@ def _print_pilot(rows: Sequence[PilotRow]) -> None:
         if row.latency_p50_ms is not None:
             said.append(f"median latency {row.latency_p50_ms:.0f} ms")
         out.print("; ".join(said) + ".", soft_wrap=True, highlight=False, markup=False)
+    if not rows:
+        err.print("Nothing was asked: no backend can run here.")
+        return
     out.print("A pilot shows that the mechanics hold; so few examples measure no accuracy, so none is shown.")
 
 
@@ -164,13 +167,14 @@ def estimate(study: StudyName, backend: Backends = None, dataset: Datasets = Non
     if as_json:
         print_json(rows)
         return
-    table = Table("dataset", "backend", "calls", "input tokens", "cost in USD", "at least")
+    table = Table("dataset", "backend", "calls", "input tokens", "cost in USD", "takes at least")
     for row in rows:
         cost = "unknown" if row["cost_usd"] is None else f"{row['cost_usd']:.4f}"
         seconds = "local" if row["seconds"] is None else f"{row['seconds']:.0f} s"
         tokens = "" if row["input_tokens"] is None else f"{row['input_tokens']:,}"
         table.add_row(row["dataset"], row["backend"], f"{row['calls']:,}", tokens, cost, seconds)
     out.print(table)
+    out.print("Costs are careful: the dearest price that may hold, and no input found in a provider's cache.")
 
 
 @app.command()
@@ -208,6 +212,13 @@ def publish(study: StudyName) -> None:
         step = loop.publish()
     if step.state is State.FAILED:
         raise ZsAssetsError(step.reason)
+    published = json.loads((loop.lake.folder(graph.name, AssetName.PUBLICATION) / "hashes.json").read_text())
+    out.print(
+        f"{len(published['partitions'])} partitions are in the bundle, {len(published['left_out'])} were never run."
+    )
+    hosted = [system.title for system in graph.systems.values() if not system.is_free]
+    if hosted:
+        out.print(f"Before you pass it on, read the terms of {', '.join(hosted)}: a vendor may restrict benchmarks.")
     out.print(f"Published: {loop.lake.folder(graph.name, AssetName.PUBLICATION) / 'index.html'}", soft_wrap=True)
 
 
@@ -247,5 +258,6 @@ def _report_name() -> Any:
 def _print_verdicts(path: UPath) -> None:
     from zs_assets.assets.report_asset import verdict_sentences
 
-    for sentence in verdict_sentences(json.loads(path.read_text())):
+    report = json.loads(path.read_text())
+    for sentence in [*verdict_sentences(report), report["publication"]["sentence"]]:
         out.print(f"- {sentence}", markup=False, highlight=False, soft_wrap=True)

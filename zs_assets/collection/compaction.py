@@ -119,7 +119,8 @@ def _prediction_rows(
                 pricing_tier=paid[1],
                 latency_ms=line["ms"] if backend.measures_latency else reading.latency_ms,
                 in_flight=asked["f"],
-                run_date=run_date,
+                # A replay that recorded no date has none: when it was read is not when it was asked.
+                run_date=run_date if backend.measures_latency else reading.run_date,
                 raw=_text(line["body"]),
             )
 

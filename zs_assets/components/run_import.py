@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from zs_assets.assets.cells import imported_spec, journal_header
 from zs_assets.assets.gated_reading import PlannedPartition, ask_gates, read_manifest
@@ -21,6 +22,7 @@ from zs_assets.backends.recorded import RecordedBackend
 from zs_assets.backends.recording import RecordedRow
 from zs_assets.collection import collect, journalled_replies
 from zs_assets.protocol.errors import StudyError
+from zs_assets.protocol.names import Outcome
 from zs_assets.storage.places import IMPORT_FORMATS
 
 SHOWN = 5
@@ -113,6 +115,12 @@ def _refuse_another_model(graph: StudyGraph, backend: str, predictions: pa.Table
         raise StudyError(
             f"The run was answered by {said}, backend '{backend}' is {expected}: import it for the backend it belongs "
             f"to, or say `--model {answered[0] if answered else 'ID'}` if that is what answers for '{backend}'."
+        )
+    ok = predictions.filter(pc.equal(predictions["outcome"], Outcome.OK.value))
+    if system.interface not in LABEL_ONLY and ok["probabilities"].null_count:
+        raise StudyError(
+            f"{ok['probabilities'].null_count} rows of the run hold no probabilities, which backend '{backend}' gives: "
+            "import the whole rows (a dense map of every option, and the confidence)."
         )
     if system.interface in LABEL_ONLY and predictions["probabilities"].null_count < predictions.num_rows:
         raise StudyError(

@@ -143,7 +143,7 @@ def _analysis_jobs(graph: StudyGraph) -> list[dg.UnresolvedAssetJobDefinition]:
     """One job per analysis of selective automation: their partitions differ."""
     return [
         dg.define_asset_job(
-            f"{graph.name}__{name}",
+            f"{graph.name}__analyse_{name}",
             selection=[graph.key(asset) for asset in tables],
             description=f"The tables of the analysis `{name}` for one partition that passed its gates.",
         )

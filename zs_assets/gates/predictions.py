@@ -65,13 +65,23 @@ def vector_integrity(predictions: pa.Table, expected: Expected) -> Verdict:
         bad |= ~has_vector & ~known
     offenders = first(ids[row] for row in np.flatnonzero(bad))
     count = int(bad.sum())
+    with_vector = int(np.count_nonzero(has_vector)) if ids else 0
     sentence = (
-        f"all {len(ids)} ok rows hold the {len(expected.option_ids)} declared options, in [0,1], sum within "
-        f"{expected.sum_tolerance:g} of 1"
+        _integrity_sentence(with_vector, len(ids) - with_vector, expected)
         if not count
         else f"{count} of {len(ids)} rows stored as ok break integrity, first {offenders[0]}"
     )
     return Verdict(Gate.VECTOR_INTEGRITY, not count, True, sentence, {"ok": len(ids), "broken": count}, offenders)
+
+
+def _integrity_sentence(with_vector: int, label_only: int, expected: Expected) -> str:
+    """What was checked: rows without a vector have no sum to be within anything."""
+    vectors = (
+        f"all {with_vector} ok rows with a vector hold the {len(expected.option_ids)} declared options, in [0,1], sum "
+        f"within {expected.sum_tolerance:g} of 1"
+    )
+    labels = f"all {label_only} ok rows without a vector name one of the {len(expected.option_ids)} options"
+    return "; ".join(said for said, rows in ((vectors, with_vector), (labels, label_only)) if rows) or "no row is ok"
 
 
 def max_invalid_rate(predictions: pa.Table, expected: Expected) -> Verdict:

@@ -11,9 +11,11 @@ import numpy as np
 from zs_assets.report.calibration_remarks import calibration_remarks
 from zs_assets.report.cascade_verdicts import cascade_verdicts
 from zs_assets.report.inputs import Partition, ReportInputs
+from zs_assets.report.publication_answer import publication_answer
 from zs_assets.report.remarks import (
     CONTROL_INTERFACE,
     control_remarks,
+    decision_log_remarks,
     left_out_remarks,
     ranking_remarks,
     readable_rankings,
@@ -58,6 +60,7 @@ def build_report(inputs: ReportInputs) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "generated_at": inputs.generated_at,
         "rehearsal": inputs.rehearsal,
+        "publication": publication_answer(inputs),
         "study": _study(inputs),
         "verdicts": pair_verdicts(inputs, evidence),
         "cascade_verdicts": cascade_verdicts(inputs, analyses, unreadable, metrics),
@@ -65,6 +68,7 @@ def build_report(inputs: ReportInputs) -> dict[str, Any]:
             *ranking_remarks(rankings, len(inputs.study.datasets), complete=not unreadable),
             *control_remarks(inputs, metrics),
             *calibration_remarks(inputs, analyses),
+            *decision_log_remarks(analyses),
             *left_out_remarks(unreadable, metrics),
         ],
         "datasets": [asdict(facts) for facts in inputs.datasets],

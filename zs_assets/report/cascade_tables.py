@@ -145,7 +145,7 @@ def _gain(row: Row) -> str:
 
 
 def confirmation_table(report: dict[str, Any]) -> Table:
-    """Confirmatory runs, where the study asked for them: chosen on some rows, looked at once on the others."""
+    """Confirmatory runs, where the study asked for them: chosen on some rows, scored on the others."""
     rows: list[tuple[str, ...]] = [
         (
             _name(dataset, primary, fallback),
@@ -170,7 +170,7 @@ def confirmation_table(report: dict[str, Any]) -> Table:
         "accuracy [exact 95 %]",
     )
     columns += ("single system chosen", "difference, points", "exact McNemar p", "cost, USD")
-    return Table("Confirmatory run: threshold chosen on one part, looked at once on the other", columns, tuple(rows))
+    return Table("Confirmatory run: threshold chosen on one part, scored on the other", columns, tuple(rows))
 
 
 def agreement_table(report: dict[str, Any]) -> Table:

@@ -15,7 +15,12 @@ from zs_assets.report.wording import exact_share, listed, points, share, signed_
 
 Row = dict[str, Any]
 
-ROUTE_WORDS = {"route": "Route", "do_not_route": "Do not route", "not_publishable": "Not publishable"}
+ROUTE_WORDS = {
+    "route": "Route",
+    "route_unconfirmed": "Route by the protocol, not confirmed",
+    "do_not_route": "Do not route",
+    "not_publishable": "Not publishable",
+}
 
 
 def cascade_verdicts(
@@ -50,12 +55,19 @@ def _verdict(
     if reasons or row is None:
         sentence = f"Not publishable: {primary} then {fallback} on {dataset}, because {'; '.join(reasons)}."
         return {**named, "status": "not_publishable", "sentence": sentence, "caveats": "", "reasons": reasons}
-    status = "route" if row["route"] else "do_not_route"
+    status = _status(row)
     reason = row["verdict"].split(": ", 1)[1]
     finding = f"{ROUTE_WORDS[status]}: {primary} then {fallback} on {dataset}: {reason}"
     targets = [target for target in analyses["cascade_targets"] if named.items() <= target.items()]
     caveats = f" {_money(row)} {_gain(row)}{_confirmed(row)} {_ceiling(row)}{_targets(targets)}"
     return {**named, "status": status, "sentence": finding + caveats, "caveats": caveats, "reasons": []}
+
+
+def _status(row: Row) -> str:
+    """The protocol's verdict; a route that its own rows alone speak for is told apart."""
+    if not row["route"]:
+        return "do_not_route"
+    return "route" if row["gain_ci95_low"] is not None and row["gain_ci95_low"] > 0 else "route_unconfirmed"
 
 
 def _why_no_table(metrics: Mapping[Partition, Row], dataset: str, backends: tuple[str, str]) -> str:
@@ -93,7 +105,7 @@ def _confirmed(row: Row) -> str:
     if row["test_rows"] is None:
         return ""
     return (
-        f" Confirmatory run: chosen on {row['validation_rows']} rows, looked at once on {row['test_rows']} others, the "
+        f" Confirmatory run: chosen on {row['validation_rows']} rows, scored on {row['test_rows']} others, the "
         f"cascade gets {share(row['confirmed_accuracy'])} [{share(row['confirmed_low'])}, "
         f"{share(row['confirmed_high'])}] right, {signed_points(row['confirmed_difference'])} points against the "
         f"{row['confirmed_single']} alone (exact McNemar p {row['confirmed_p']:.3g})."
@@ -109,6 +121,7 @@ def _ceiling(row: Row) -> str:
 
 def _targets(targets: list[Row]) -> str:
     missed = [exact_share(target["target"]) for target in targets if not target["attainable"]]
+    beyond = [exact_share(target["target"]) for target in targets if target["oracle_misses"]]
     reached = [
         exact_share(target["target"]) + (f" ({usd(target['cost_usd'])})" if target["cost_usd"] != 0 else "")
         for target in targets
@@ -118,5 +131,6 @@ def _targets(targets: list[Row]) -> str:
     if reached:
         said += f" Targets reached: {listed(reached)}."
     if missed:
-        said += f" Targets fixed beforehand and unattainable: {listed(missed)}."
+        above = f"; not even the ceiling reaches {listed(beyond)}" if beyond else ""
+        said += f" Targets of the study, unattainable: {listed(missed)}{above}."
     return said

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from zs_assets.report.inputs import Partition, ReportInputs
 from zs_assets.report.verdicts import QUESTIONS
-from zs_assets.report.wording import METRIC_WORDS, figure, listed, metric_word
+from zs_assets.report.wording import METRIC_WORDS, figure, listed, metric_word, share
 
 CONTROL_INTERFACE = "uniform"
 
@@ -81,6 +82,28 @@ def _against_control(inputs: ReportInputs, metrics: dict[Partition, Row], backen
     if not lost:
         return f"{backend} beats the control {control} in every question on {where} (point figures)."
     return f"{backend} does not beat the control {control} everywhere (point figures): not in {listed(lost, 12)}."
+
+
+def decision_log_remarks(analyses: Mapping[str, list[Row]]) -> list[Row]:
+    """How often a reference decides alike: agreement, and nothing more."""
+    remarks = []
+    baselines = {
+        (row["dataset"], row["backend"], row["reference"]): row
+        for row in analyses["decision_log"]
+        if row["stratum"] == "majority_baseline"
+    }
+    for row in analyses["decision_log"]:
+        if row["stratum"] != "all" or row["share"] is None:
+            continue
+        baseline = baselines.get((row["dataset"], row["backend"], row["reference"]))
+        always = f"; always deciding {baseline['decision']} would reach {share(baseline['share'])}" if baseline else ""
+        sentence = (
+            f"On {row['dataset']}, the reference {row['reference']} agrees with {row['agree']} of {row['n']} decisions "
+            f"of {row['backend']} ({share(row['share'])}, 95 % interval {share(row['ci95_low'])} to "
+            f"{share(row['ci95_high'])}){always}. This is agreement with the chosen reference only."
+        )
+        remarks.append({"kind": "decision_log", "sentence": sentence})
+    return remarks
 
 
 def left_out_remarks(unreadable: dict[Partition, str], metrics: dict[Partition, Row]) -> list[Row]:

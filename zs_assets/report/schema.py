@@ -85,16 +85,27 @@ class CascadeVerdictPart(_Part):
     dataset: str = Field(description="dataset partition")
     primary: str = Field(description="answers where its confidence is at least the threshold")
     fallback: str = Field(description="answers the other rows")
-    status: Literal["route", "do_not_route", "not_publishable"] = Field(description="by the protocol, in sample")
+    status: Literal["route", "route_unconfirmed", "do_not_route", "not_publishable"] = Field(
+        description="by the protocol, in sample; unconfirmed: the gain on rows left out includes zero"
+    )
     sentence: str = Field(description="the verdict in words, complete in itself")
     caveats: str = Field(description="the end of the sentence: cost, gain on rows left out, ceiling, targets")
     reasons: list[str] = Field(description="why it is not publishable; empty otherwise")
 
 
+class PublicationPart(_Part):
+    """May this be published?"""
+
+    possible: bool = Field(description="every gate of every partition that was run passes")
+    sentence: str = Field(description="why, and what to do next")
+
+
 class RemarkPart(_Part):
     """A sentence that is no verdict of a pair."""
 
-    kind: Literal["ranking", "control", "calibration", "left_out"] = Field(description="what it is about")
+    kind: Literal["ranking", "control", "calibration", "decision_log", "left_out"] = Field(
+        description="what it is about"
+    )
     sentence: str = Field(description="the remark in words")
 
 
@@ -206,6 +217,7 @@ class Report(_Part):
     schema_version: Literal[1] = Field(description="of this schema")
     generated_at: str = Field(description="UTC, suffix Z")
     rehearsal: bool = Field(description="true: hosted systems were local stand-ins; nothing is publishable")
+    publication: PublicationPart = Field(description="whether the study could be published as it stands")
     study: StudyPart = Field(description="what was asked")
     verdicts: list[VerdictPart] = Field(description="one per pair and question")
     cascade_verdicts: list[CascadeVerdictPart] = Field(description="one per cascade and dataset")

@@ -9,7 +9,11 @@ from zs_assets.report.cascade_verdicts import ROUTE_WORDS
 from zs_assets.report.verdicts import STATUS_WORDS
 from zs_assets.report.wording import listed, metric_word
 
-MARKS = {"supported": "●", "not_supported": "○", "route": "●", "do_not_route": "○", "not_publishable": "✕"}
+MARKS = {
+    **{"supported": "●", "not_supported": "○"},
+    **{"route": "●", "route_unconfirmed": "◐", "do_not_route": "○"},
+    "not_publishable": "✕",
+}
 WORDS = STATUS_WORDS | ROUTE_WORDS
 
 Row = dict[str, Any]

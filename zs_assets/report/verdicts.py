@@ -139,7 +139,8 @@ def _finding(row: Row, a: str, b: str, metric: Metric) -> str:
         return f"{row['better']} is better than {worse} in {word} ({direction} is better): {numbers}"
     ahead = a if (row["difference"] > 0) == metric.higher_is_better else b
     leans = f"; the estimate leans to {ahead}" if row["difference"] else ""
-    return f"no difference between {a} and {b} in {word} ({direction} is better): {numbers} that includes zero{leans}"
+    shown = f"no difference shown between {a} and {b} in {word}"
+    return f"{shown} ({direction} is better): {numbers} that includes zero{leans}"
 
 
 def _coverage_of_datasets(inputs: ReportInputs, evidence: Evidence, row: Row, a: str, b: str) -> str:

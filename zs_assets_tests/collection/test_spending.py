@@ -9,9 +9,9 @@ import pytest
 from zs_assets.backends.base import CallFault, Remedy
 from zs_assets.backends.prices import Price
 from zs_assets.backends.systems import Limits
-from zs_assets.collection import Progress, estimate
+from zs_assets.collection import Progress, estimate, journalled_usd
 from zs_assets.collection.pricing import call_tokens, question_tokens
-from zs_assets.protocol.errors import CollectionStopped
+from zs_assets.protocol.errors import CollectionStopped, StudyError
 from zs_assets_tests.collection.jev_run import QUESTION, presentations
 from zs_assets_tests.collection.scripted import GOOD, SPEC, Scripted, collect_scripted
 
@@ -131,3 +131,32 @@ def test_what_a_replayed_row_cost_is_shown_with_it_but_not_spent_again(tmp_path)
     assert collected.predictions["cost_usd"].to_pylist() == [0.5] * 6
     assert collected.predictions["pricing_tier"].to_pylist() == ["peak"] * 6
     assert last_progress(path, backend).cost_usd == 0.0
+
+
+def test_a_budget_counts_what_other_partitions_spent(tmp_path):
+    backend = Scripted()
+    with pytest.raises(CollectionStopped, match=r"0\.300000 of it on other partitions"):
+        collect_scripted(tmp_path / "j.jsonl", backend, count=50, max_usd=0.3 + ESTIMATE_USD / 2, elsewhere_usd=0.3)
+    assert backend.asked == []
+
+
+def test_a_journals_cost_counts_unknown_replies_and_unanswered_calls_as_the_dearest(tmp_path):
+    path = tmp_path / "j.jsonl"
+    collect_scripted(path, Scripted())
+    assert journalled_usd(path) == pytest.approx(0.6)
+    lines = path.read_text().splitlines(keepends=True)
+    unanswered = [line for line in lines if '"k":"asked"' in line][-1]
+    path.write_text("".join(line for line in lines if not _is_last_reply(line, lines)))
+    assert unanswered in path.read_text()
+    assert journalled_usd(path) == pytest.approx(0.6)
+    assert journalled_usd(tmp_path / "absent.jsonl") == 0.0
+
+
+def _is_last_reply(line: str, lines: list[str]) -> bool:
+    return line == [one for one in lines if '"k":"reply"' in one][-1]
+
+
+@pytest.mark.parametrize("limit", [float("nan"), float("inf"), 0.0, -1.0])
+def test_a_budget_that_limits_nothing_is_refused(tmp_path, limit):
+    with pytest.raises(StudyError, match="max_usd must be a positive number"):
+        collect_scripted(tmp_path / "j.jsonl", Scripted(), max_usd=limit)

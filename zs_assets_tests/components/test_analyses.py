@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import json
 
+import dagster as dg
 import pytest
 
 from zs_assets.assets import cells
 from zs_assets.assets.analysis_inputs import ReadableAnalyses
 from zs_assets.components.catalogue import load_study
 from zs_assets.components.partition_loop import PartitionLoop, State
+from zs_assets.components.study import study_definitions
 from zs_assets.protocol.errors import StudyError
 from zs_assets.protocol.names import AssetName
 from zs_assets_tests.small_study import LABELS, ScriptedBackend, write_small_study
@@ -153,6 +155,33 @@ def test_a_decision_log_needs_no_gold_labels_and_claims_none(study):
     assert (baseline["agree"], baseline["n"]) == (6, 12)
     written = json.dumps(rows)
     assert not any(word in written for word in ("accuracy", "correct", "ground truth"))
+
+
+def test_a_private_dataset_publishes_no_figure_of_a_single_example(study):
+    source = {"kind": "file", "path": "first.csv", "labels": dict(LABELS)}
+    other = {"kind": "file", "path": "second.csv", "labels": dict(LABELS)}
+    datasets = [{"name": "first", "source": source, "private": True}, {"name": "second", "source": other}]
+    loop = study(ANALYSES, datasets=datasets)
+    assert loop.publish().state is State.MADE
+    folder = loop.lake.folder("small", AssetName.PUBLICATION)
+    published = json.loads((folder / "report.json").read_text())
+    for name in ("confidence_levels", "shared_errors"):
+        assert {row["dataset"] for row in published["analyses"][name]} <= {"second"}
+    sweep = [row for row in published["analyses"]["cascade_sweep"] if row["dataset"] == "first"]
+    assert sorted(row["kind"] for row in sweep) == ["fallback", "oracle", "primary", "threshold"]
+    for curve in ("risk_coverage", "latency"):
+        assert {points["dataset"] for points in published["curves"][curve]} <= {"second"}
+    with (folder / "confidence_levels.csv").open() as file:
+        assert {row["dataset"] for row in csv.DictReader(file)} == {"second"}
+
+
+def test_every_job_of_a_study_with_all_analyses_resolves(study):
+    """A job may not be named like an asset's step: the whole code location would fail to load."""
+    log = {"decision_log": {"pairs": [["sparrow", "uniform"]]}}
+    loop = study(ANALYSES | log)
+    resources = dg.Definitions(resources=loop.resources)
+    repository = dg.Definitions.merge(study_definitions(loop.graph), resources).get_repository_def()
+    assert {job.name for job in repository.get_all_jobs()} >= {"small__analyse_decision_log", "small__measure"}
 
 
 def test_the_tables_reach_the_warehouse_and_the_bundle(study):

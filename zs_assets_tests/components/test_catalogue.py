@@ -10,7 +10,7 @@ import yaml
 
 from zs_assets.components.catalogue import all_studies, find_study, load_study
 from zs_assets.protocol.errors import StudyError
-from zs_assets_tests.small_study import study_yaml
+from zs_assets_tests.small_study import study_yaml, write_small_study
 
 
 def write(folder: Path, content: dict[str, Any] | str) -> Path:
@@ -106,3 +106,15 @@ def test_a_studies_folder_that_is_not_there_is_named(tmp_path: Path, monkeypatch
     monkeypatch.setenv("ZS_STUDIES", str(tmp_path / "nowhere"))
     with pytest.raises(StudyError, match=r"ZS_STUDIES names .*nowhere, which is no folder"):
         all_studies()
+
+
+def test_a_broken_study_stops_no_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZS_STUDIES", str(tmp_path))
+    write_small_study(tmp_path / "good", name="good")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "defs.yaml").write_text("type: zs_assets.Study\nattributes: {name: broken, colour: red}\n")
+    assert find_study("good").name == "good"
+    with pytest.raises(StudyError, match="unknown key 'colour'"):
+        find_study("broken")
+    with pytest.raises(StudyError, match="use one of broken, btzsc_pilot, demo, good, selective_automation"):
+        find_study("absent")

@@ -289,3 +289,12 @@ def test_a_sample_that_is_not_the_published_one_blocks_publication(
     refused = loop.publish()
     assert refused.state is State.FAILED
     assert "fails gate manifest_published: manifest has sha256" in refused.reason
+
+
+def test_our_own_sentence_is_shown_and_not_the_librarys(home: Path, tmp_path: Path, instance: dg.DagsterInstance):
+    path = write_small_study(tmp_path / "study")
+    (path.parent / "first.csv").write_bytes(b"text,label\n\xff\xfe,rain\n")
+    result = PartitionLoop(load_study(path), instance).run()
+    (failed,) = result.failed
+    assert "first.csv is not UTF-8" in failed.reason and failed.reason.endswith("save it as UTF-8.")
+    assert not failed.reason.startswith("zs_assets.")

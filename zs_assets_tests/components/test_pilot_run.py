@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from zs_assets.assets import cells
+from zs_assets.backends.base import CallFault, Remedy
 from zs_assets.components.catalogue import load_study
 from zs_assets.components.partition_loop import PartitionLoop
 from zs_assets.components.pilot_run import drawn, run_pilot
@@ -103,3 +104,32 @@ def test_help_says_what_an_argument_is():
         [sys.executable, "-m", "zs_assets.cli", "run", "--help"], capture_output=True, text=True, env={"COLUMNS": "200"}
     )
     assert "Name of a study" in result.stdout
+
+
+def test_a_backend_that_stops_stops_nobody_else(loop, monkeypatch):
+    class Refused(ScriptedBackend):
+        async def ask(self, presentation):
+            if self.spec.name == "uniform":
+                raise CallFault("http_401", Remedy.STOP, "wrong key", status=401)
+            return await super().ask(presentation)
+
+    def build(spec, question, folder=None):
+        return Refused(spec, question, lambda presentation: {"rain": 0.7, "bread": 0.3})
+
+    monkeypatch.setattr(cells, "build_backend", build)
+    loop.prepare(["second"])
+    asked = [(dataset, backend) for backend in ("uniform", "sparrow") for dataset in ("first", "second")]
+    found = list(run_pilot(loop.workspace, loop.graph, asked, 2, 1))
+    assert [(type(row).__name__, row.dataset, row.backend) for row in found] == [
+        ("PilotStop", "first", "uniform"),
+        ("PilotRow", "first", "sparrow"),
+        ("PilotRow", "second", "sparrow"),
+    ]
+    assert "wrong key" in found[0].reason
+
+
+def test_a_budget_that_limits_nothing_is_wrong_usage(home):
+    command = [sys.executable, "-m", "zs_assets.cli", "run", "demo", "--backend", "uniform", "--max-usd", "nan"]
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert "nan is no budget" in " ".join(refused.stderr.split())

@@ -218,7 +218,7 @@ def test_hostile_labels_stay_text():
     rows["decision_log"] = decision_log_rows("areas", PRIMARY, FALLBACK)
     rows["decision_log"][1]["decision"] = HOSTILE
     reader = Reader(rendered(rows | {k: v for k, v in cell_tables("areas", PRIMARY).items()}))
-    assert reader.text.count(HOSTILE) == 3
+    assert reader.text.count(HOSTILE) == 4  # twice in the errors, in the log, and in its remark
     assert {tag for tag, _ in reader.tags} & {"script", "img", "iframe", "object"} == set()
 
 

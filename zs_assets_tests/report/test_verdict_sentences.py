@@ -71,7 +71,7 @@ def test_an_interval_that_includes_zero_is_not_supported_and_says_where_the_esti
     )
     found = verdict(build_report(inputs), "nll")
     assert found["status"] == "not_supported"
-    assert found["sentence"].startswith("Not supported: no difference between jev and sparrow")
+    assert found["sentence"].startswith("Not supported: no difference shown between jev and sparrow")
     assert "interval of −0.100 to +0.500 that includes zero; the estimate leans to sparrow" in found["sentence"]
 
 

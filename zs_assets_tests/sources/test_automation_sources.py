@@ -159,3 +159,30 @@ def test_a_variable_that_is_not_set_is_named(monkeypatch):
     monkeypatch.delenv("ZS_MY_FILE", raising=False)
     with pytest.raises(SourceError, match=r"names \$\{ZS_MY_FILE\}, which is not set: set ZS_MY_FILE"):
         loaded(name="mine", source={"kind": "wos", "path": "${ZS_MY_FILE}"})
+
+
+def test_what_a_variable_held_is_in_no_message(served, monkeypatch, tmp_path):
+    url, _ = served
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("ZS_TOKEN", "very-secret-token")
+    with pytest.raises(SourceError, match=r"absent.csv\?t=\$\{ZS_TOKEN\} \(HTTP 404\)") as refused:
+        loaded(name="mine", source={"kind": "banking77", "path": f"{url}/absent.csv?t=${{ZS_TOKEN}}"})
+    assert "very-secret-token" not in str(refused.value)
+
+
+def test_a_download_refused_by_its_pin_is_fetched_again(sheet, served, monkeypatch, tmp_path):
+    url, asked = served
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (sheet / "rows.csv").write_text("text,category\nx,CS/Vision\n")
+    source = {"kind": "banking77", "path": f"{url}/rows.csv", "labels_file": f"{url}/labels.json", "sha256": "0" * 64}
+    for _ in range(2):
+        with pytest.raises(SourceError, match="where the study pins 0000"):
+            loaded(name="mine", source=source)
+    assert asked.count("/rows.csv") == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 torn", b"<html>login</html>"])
+def test_what_is_no_workbook_is_one_sentence(sheet, content):
+    (sheet / "Data.xlsx").write_bytes(content)
+    with pytest.raises(SourceError, match="cannot be read as xlsx"):
+        loaded(sheet, name="wos", source={"kind": "wos", "path": "Data.xlsx", "labels_file": "labels.json"})
