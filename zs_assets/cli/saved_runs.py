@@ -21,7 +21,7 @@ def import_(
     dataset: OneDataset,
     backend: OneBackend,
     kind: Annotated[
-        str, typer.Option("--format", help="janus (JSONL of the automation study), jev_benchmarks or native.")
+        str, typer.Option("--format", help="janus (JSONL of the automation study), jev_benchmarks, semif or native.")
     ] = "janus",
     model: Annotated[
         str | None, typer.Option(help="The model that answered, where the backend's entry names an alias.")

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-IMPORT_FORMATS = {"janus": ".jsonl", "jev_benchmarks": ".jsonl", "native": ".parquet"}
+IMPORT_FORMATS = {"janus": ".jsonl", "jev_benchmarks": ".jsonl", "semif": ".jsonl", "native": ".parquet"}
 """Format of a saved run -> ending of its file."""
 
 

@@ -114,7 +114,7 @@ def test_a_broken_study_stops_no_other(tmp_path, monkeypatch):
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "defs.yaml").write_text("type: zs_assets.Study\nattributes: {name: broken, colour: red}\n")
     assert find_study("good").name == "good"
-    with pytest.raises(StudyError, match="unknown key 'colour'"):
+    with pytest.raises(StudyError, match="key 'question' is missing"):
         find_study("broken")
     with pytest.raises(StudyError, match="use one of broken, btzsc_pilot, demo, good, selective_automation"):
         find_study("absent")
