@@ -15,6 +15,9 @@ from zs_assets.protocol.question import Example, Presentation, Question
 from zs_assets.storage.examples import examples_of, question_from_json
 from zs_assets.storage.lake import Lake, metadata_of
 
+REHEARSED = "rehearsal"
+"""Key-value entry of a predictions file: "true" where stand-ins answered."""
+
 
 @dataclass(frozen=True)
 class PlannedPartition:
@@ -86,6 +89,8 @@ def load_gated(lake: Lake, graph: StudyGraph, dataset: str, backend: str) -> Gat
     planned = read_manifest(lake, graph, dataset)
     predictions = lake.read(graph.name, AssetName.PREDICTIONS, dataset=dataset, backend=backend)
     stored = metadata_of(predictions)
+    if stored.get(REHEARSED) == "true" and not lake.rehearsal:
+        raise GateRefused(f"{where} comes from a rehearsal: nothing of it is a result, so run it for real.")
     for name, expected in partition_identity(graph, planned, dataset, backend).items():
         if stored.get(name) != expected:
             raise GateRefused(

@@ -36,7 +36,7 @@ def metrics_asset(graph: StudyGraph) -> dg.AssetsDefinition:
         dataset, backend = cell["dataset"], cell["backend"]
         partition = load_gated(workspace.lake, graph, dataset, backend)
         attempts = workspace.lake.read(graph.name, AssetName.ATTEMPTS, dataset=dataset, backend=backend)
-        row = metrics_row(graph, dataset, backend, partition, attempts)
+        row = metrics_row(graph, dataset, backend, partition, attempts) | {"rehearsal": workspace.rehearsal}
         table = with_metadata(
             pa.Table.from_pylist([row], schema=METRICS), protocol_hash=partition.planned.protocol_hash
         )

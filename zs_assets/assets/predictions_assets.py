@@ -15,7 +15,13 @@ import pyarrow as pa
 
 from zs_assets import __version__
 from zs_assets.assets.cells import cell_backend, cell_budget, journal_header
-from zs_assets.assets.gated_reading import PlannedPartition, ask_gates, partition_identity, planned_partition
+from zs_assets.assets.gated_reading import (
+    REHEARSED,
+    PlannedPartition,
+    ask_gates,
+    partition_identity,
+    planned_partition,
+)
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.resources import CollectionOptions, ProgressSink, Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
@@ -144,11 +150,12 @@ def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
                 metadata={"gate": failed[0].gate.value, "first_offenders": list(failed[0].first_offenders)},
                 allow_retries=False,
             )
-        entries = {**identity, "identity": json.dumps(collected.identity, ensure_ascii=False)}
+        rehearsed = str(workspace.rehearsal).lower()
+        entries = {**identity, REHEARSED: rehearsed, "identity": json.dumps(collected.identity, ensure_ascii=False)}
         yield dg.Output(
             with_metadata(collected.predictions, **entries),
             output_name="predictions",
-            metadata=_run_metadata(collected),
+            metadata={**_run_metadata(collected), REHEARSED: workspace.rehearsal},
         )
         yield dg.Output(with_metadata(collected.attempts, **entries), output_name="attempts")
 

@@ -92,6 +92,8 @@ def partitions_to_publish(
                 refusals.append(str(refusal))
                 continue
             included.append((dataset.name, backend))
+    if workspace.rehearsal:
+        refusals.insert(0, f"{graph.name} was rehearsed with stand-ins: nothing of a rehearsal is published.")
     refusals += [
         f"{graph.name} fails gate {found.verdict.gate.value}: {found.verdict.sentence}."
         for found in study_verdicts(workspace, graph)

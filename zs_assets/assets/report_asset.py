@@ -124,7 +124,7 @@ def study_report(workspace: Workspace, graph: StudyGraph, *, public: bool = Fals
             versions=_versions(),
             identities=readings.identities,
             generated_at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
-            rehearsal=False,
+            rehearsal=workspace.rehearsal,
             analyses=analyses.public_tables() if public else analyses.tables(),
         )
     )

@@ -17,19 +17,20 @@ class Workspace(dg.ConfigurableResource):
 
     home: str
     lake_root: str
+    rehearsal: bool = False
 
     @classmethod
     def from_environment(cls) -> Workspace:
         places = Places.from_environment()
-        return cls(home=str(places.home), lake_root=places.lake)
+        return cls(home=str(places.home), lake_root=places.lake, rehearsal=places.rehearsal)
 
     @property
     def places(self) -> Places:
-        return Places(Path(self.home), self.lake_root)
+        return Places(Path(self.home), self.lake_root, self.rehearsal)
 
     @cached_property
     def lake(self) -> Lake:
-        return Lake(self.lake_root)
+        return Lake(self.lake_root, rehearsal=self.rehearsal)
 
 
 class ProgressSink:

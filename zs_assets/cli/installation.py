@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
+from rich.table import Table
 
 from zs_assets.cli.app import AsJson, app, out, print_json
 
@@ -29,3 +30,33 @@ def doctor(
             out.print(f"{mark} {escape(finding.subject)}: {escape(finding.sentence)}", soft_wrap=True)
     if any(finding.required and not finding.ok for finding in findings):
         raise typer.Exit(1)
+
+
+@app.command()
+def systems(
+    system: Annotated[str | None, typer.Argument(help="One system, with everything its entry says.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="The table as in the README.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List every system: interface, place, needs, option cap, grid, pin, price, and whether its codec was verified."""
+    from zs_assets.components.systems_table import COLUMNS, system_facts, systems_markdown, systems_rows
+
+    if system is not None:
+        facts = system_facts(system)
+        if as_json:
+            print_json(facts)
+        else:
+            for name, value in facts.items():
+                out.print(f"{name}: {value}", soft_wrap=True, markup=False, highlight=False)
+    elif as_json:
+        print_json([dict(zip(COLUMNS, row, strict=True)) for row in systems_rows()])
+    elif markdown:
+        typer.echo(systems_markdown())
+    else:
+        table = Table(*COLUMNS)
+        for row in systems_rows():
+            table.add_row(*row)
+        out.print(table)
+        out.print(
+            "`zs-assets systems NAME` says everything about one; `zs-assets doctor NAME` asks it a tiny decision."
+        )

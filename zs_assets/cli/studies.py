@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,6 +42,10 @@ def run(
         int | None, typer.Option(min=1, help="A pilot: ask only this many examples of each sample (with --seed).")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the pilot's draw (with --sample).")] = None,
+    rehearse: Annotated[
+        bool, typer.Option("--rehearse", help="Against local stand-ins: no key, no cost, nothing to publish.")
+    ] = False,
+    keep_limits: Annotated[bool, typer.Option("--keep-limits", help="Keep provider limits in a rehearsal.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a study: sources, manifest, predictions, gates, statistics, report. Runs again go on where they stopped."""
@@ -48,14 +53,21 @@ def run(
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.instance import dagster_instance
     from zs_assets.components.partition_loop import PartitionLoop, State
+    from zs_assets.components.rehearsal import rehearsing
 
+    if rehearse and sample is not None:
+        raise typer.BadParameter("A rehearsal costs nothing, so it needs no pilot: drop --sample and --seed.")
     if (sample is None) != (seed is None):
         raise typer.BadParameter("A pilot needs both --sample and --seed: without a seed nobody can draw it again.")
     if sample is not None and seed is not None:
         _pilot(study, backend or (), dataset or (), sample, seed, max_usd, as_json)
         return
     graph = find_study(study)
-    with ProgressBars(err, quiet=as_json) as bars, dagster_instance() as instance:
+    with ExitStack() as stack:
+        if rehearse:
+            graph = stack.enter_context(rehearsing(graph, keep_limits=keep_limits))
+        bars = stack.enter_context(ProgressBars(err, quiet=as_json))
+        instance = stack.enter_context(dagster_instance())
         loop = PartitionLoop(graph, instance, progress=bars.sink, report=lambda step: bars.say(step_line(step)))
         result = loop.run(backend or (), dataset or (), force=force, retry_errors=retry_errors, max_usd=max_usd)
         published = loop.publish() if publish else None

@@ -1,4 +1,4 @@
-"""Folders and files by name. The environment is read here and nowhere else (ZS_HOME, ZS_LAKE)."""
+"""Folders and files by name. The environment is read here and nowhere else (ZS_HOME, ZS_LAKE, ZS_REHEARSAL)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from pathlib import Path
 IMPORT_FORMATS = {"janus": ".jsonl", "jev_benchmarks": ".jsonl", "semif": ".jsonl", "native": ".parquet"}
 """Format of a saved run -> ending of its file."""
 
+REHEARSAL = "ZS_REHEARSAL"
+"""Set while stand-ins answer for the systems; nothing made then can be published."""
+
 
 @dataclass(frozen=True)
 class Places:
@@ -16,10 +19,15 @@ class Places:
 
     home: Path
     lake: str
+    rehearsal: bool = False
 
     @classmethod
     def from_environment(cls) -> Places:
+        """A rehearsal has a home of its own inside the real one, and a local lake wherever the real one is."""
         home = Path(os.environ.get("ZS_HOME") or "data").absolute()
+        if os.environ.get(REHEARSAL):
+            home = home / "rehearsal"
+            return cls(home=home, lake=str(home / "lake"), rehearsal=True)
         return cls(home=home, lake=os.environ.get("ZS_LAKE") or str(home / "lake"))
 
     @property

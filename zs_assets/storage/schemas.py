@@ -86,6 +86,7 @@ METRICS = pa.schema(
         field("backend", pa.string(), "backend partition", False),
         field("title", pa.string(), "the system's name for people", False),
         field("deployment", pa.string(), "hosted or local: latencies of the two are different modes", False),
+        field("rehearsal", pa.bool_(), "true: a stand-in answered, and nothing here is a result"),
         field("model_resolved", pa.string(), "the one model the replies came from"),
         field("applicable", pa.bool_(), "false: the option cap rules this partition out, all metrics null", False),
         field("n", pa.int64(), "planned presentations", False),
