@@ -40,7 +40,7 @@ def _row(system: SystemSpec) -> tuple[str, ...]:
         "unrounded" if system.decimals is None else f"{system.decimals} decimals",
         system.pinned,
         _price(system),
-        "unverified" if system.verified == "unverified" else "verified",
+        "unverified" if system.verified.startswith("unverified") else "verified",
     )
 
 
