@@ -48,7 +48,8 @@ class HostedBackend(Backend):
             raise BackendUnavailable(f"Backend '{self.spec.name}' needs a key: set {self.spec.key_env}.")
         limits = self.spec.limits
         count = -(-limits.concurrency // CONNECTIONS_PER_CLIENT)
-        certificates = httpx.create_ssl_context()  # once for all clients: reading them costs more than a call
+        # Once for all clients, and not where nothing is encrypted: reading them costs more than a call.
+        certificates = httpx.create_ssl_context() if self._url.scheme == "https" else False
         self._clients = [
             httpx.AsyncClient(
                 headers=self._headers(),

@@ -59,6 +59,32 @@ def bare_rate(url: str, concurrency: int) -> float:
     return asyncio.run(run())
 
 
+def resident_mb() -> float:
+    """Memory of this process now, not its peak."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def memory_over_a_long_run(url: str, calls: int = 50_000, looks: int = 5) -> list[tuple[int, float]]:
+    """(replies so far, MB) at even steps of one run at concurrency 64."""
+    os.environ["TYPESAFE_BASE_URL"], os.environ["TYPESAFE_API_KEY"] = url, KEY
+    backend = SystemOneBackend(jev(concurrency=64), QUESTION)
+    planned = presentations(calls)
+    seen: list[tuple[int, float]] = []
+
+    def look(progress: collector.Progress) -> None:
+        if len(seen) < looks and progress.done >= (len(seen) + 1) * calls // looks:
+            seen.append((progress.done, resident_mb()))
+
+    with tempfile.TemporaryDirectory() as folder:
+        run = collector._Collection(backend, planned, 4, Budget(backend.spec, QUESTION, None), False, look, 0.2)
+        with Journal(Path(folder) / "journal.jsonl", header(), run.on_synced) as journal:
+            asyncio.run(run.complete(journal))
+            journal.sync()
+        run.report()
+    return seen
+
+
 def collector_rate(url: str, concurrency: int) -> float:
     """Calls per second of the collector with its journal, until everything is on the disk."""
     os.environ["TYPESAFE_BASE_URL"], os.environ["TYPESAFE_API_KEY"] = url, KEY
@@ -80,7 +106,7 @@ def main() -> None:
     try:
         assert server.stdout is not None
         url = json.loads(server.stdout.readline())["url"]
-        for concurrency in (8, 32):
+        for concurrency in (8, 32, 64):
             rates: dict[str, list[float]] = {"bare": [], "collector": []}
             for _ in range(ROUNDS):
                 rates["bare"].append(bare_rate(url, concurrency))
@@ -90,6 +116,8 @@ def main() -> None:
                 f"concurrency {concurrency}: bare client {bare:.0f}/s, collector with journal {ours:.0f}/s, "
                 f"ratio {ours / bare:.2f} (target {TARGET})"
             )
+        looks = memory_over_a_long_run(url)
+        print("memory of one run at concurrency 64: " + ", ".join(f"{n:,} replies {mb:.0f} MB" for n, mb in looks))
     finally:
         server.kill()
 
