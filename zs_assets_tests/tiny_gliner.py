@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-_SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
+from zs_assets_tests.tiny_tokenizer import tiny_tokenizer
 
 
 def build_tiny_gliner(folder: Path, texts: Iterable[str]) -> Path:
@@ -13,23 +13,9 @@ def build_tiny_gliner(folder: Path, texts: Iterable[str]) -> Path:
     import torch
     from gliner2.configuration import ExtractorConfig
     from gliner2.models.boundary.engine import BoundaryExtractor
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
-    from transformers import DebertaV2Config, PreTrainedTokenizerFast
+    from transformers import DebertaV2Config
 
-    bpe = Tokenizer(models.BPE(unk_token="[UNK]"))
-    bpe.pre_tokenizer = pre_tokenizers.Metaspace()
-    bpe.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=600, special_tokens=_SPECIAL, show_progress=False))
-    bpe.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[(name, bpe.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
-    )
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bpe,
-        pad_token="[PAD]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        unk_token="[UNK]",
-        mask_token="[MASK]",
-    )
+    tokenizer = tiny_tokenizer(texts, 600)
     encoder_config = DebertaV2Config(
         vocab_size=len(tokenizer),
         hidden_size=32,

@@ -14,6 +14,7 @@ from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.resources import Workspace
 from zs_assets.assets.tables import definition_metadata
 from zs_assets.protocol.names import AssetName, Outcome
+from zs_assets.protocol.question import Question
 from zs_assets.stats import evaluate
 from zs_assets.storage.lake import with_metadata
 from zs_assets.storage.schemas import METRICS
@@ -46,6 +47,16 @@ def metrics_asset(graph: StudyGraph) -> dg.AssetsDefinition:
     return metrics
 
 
+def _choices_below_maximum(predictions: pa.Table, question: Question) -> int:
+    """The label check: a system's own choice against its vector; a tie passes, and a mismatch refuses nothing."""
+    rows = predictions.select(["outcome", "choice", "probabilities"]).to_pylist()
+    return sum(
+        row["probabilities"][question.index_of[row["choice"]]] < max(row["probabilities"])
+        for row in rows
+        if row["outcome"] == Outcome.OK.value and row["probabilities"] and row["choice"] in question.index_of
+    )
+
+
 def metrics_row(
     graph: StudyGraph, dataset: str, backend: str, partition: GatedPartition, attempts: pa.Table
 ) -> dict[str, Any]:
@@ -66,6 +77,7 @@ def metrics_row(
         **{f"{outcome.value}_count": outcomes.count(outcome.value) for outcome in Outcome},
         "valid": outcomes.count(Outcome.OK.value),
         "failures": table.num_rows - outcomes.count(Outcome.OK.value) - outcomes.count(Outcome.NOT_APPLICABLE.value),
+        "choice_below_maximum_count": _choices_below_maximum(table, partition.planned.question),
         "attempts": attempts.num_rows,
         # A null never disappears into a sum: how many costs are unknown is said beside the sum of the known.
         "cost_usd": pc.sum(attempts["cost_usd"]).as_py(),

@@ -133,7 +133,10 @@ def _system(inputs: ReportInputs, name: str) -> Row:
                 values = identity.setdefault(key, [])
                 if str(value) not in values:
                     values.append(str(value))
-    kept = ("title", "deployment", "model", "revision", "decimals", "pin", "verified", "terms")
+    kept = (
+        *("title", "deployment", "model", "revision", "decimals", "pin", "verified", "terms"),
+        *("pinned", "model_rule", "confidence_formula", "order_behaviour"),
+    )
     return {
         "name": name,
         "control": spec.interface == CONTROL_INTERFACE,

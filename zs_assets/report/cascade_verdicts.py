@@ -84,6 +84,8 @@ def _money(row: Row) -> str:
     escalated = f"at threshold {row['best_threshold']:.4g}, {row['best_escalated']} of {row['n']} rows are escalated"
     if row["best_cost_usd"] is None:
         return f"The protocol's best point: {escalated}; its cost is unknown, since part of it is."
+    if row["best_cost_usd"] == 0:
+        return f"The protocol's best point: {escalated}; neither system bills its calls."
     saving = (
         "" if row["best_saving"] is None else f" ({signed_points(-row['best_saving'])} % against the fallback alone)"
     )

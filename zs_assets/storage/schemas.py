@@ -127,6 +127,7 @@ METRICS = pa.schema(
             field(name, pa.int64(), meaning)
             for name, meaning in (
                 ("p_gold_zero_count", "valid rows that give the gold label probability 0"),
+                ("choice_below_maximum_count", "ok rows whose own choice has less than the largest probability"),
                 ("confidence_level_count", "distinct confidences"),
                 ("accepted", "rows accepted at the threshold"),
                 ("errors", "wrong among the accepted"),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-_SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
+from zs_assets_tests.tiny_tokenizer import tiny_tokenizer
 
 
 def build_tiny_laya(folder: Path, texts: Iterable[str]) -> Path:
@@ -14,23 +14,9 @@ def build_tiny_laya(folder: Path, texts: Iterable[str]) -> Path:
     import torch
     from laya.common import DecisionModel
     from safetensors.torch import save_file
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
-    from transformers import AutoModel, ModernBertConfig, PreTrainedTokenizerFast
+    from transformers import AutoModel, ModernBertConfig
 
-    bpe = Tokenizer(models.BPE(unk_token="[UNK]"))
-    bpe.pre_tokenizer = pre_tokenizers.Metaspace()
-    bpe.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=400, special_tokens=_SPECIAL, show_progress=False))
-    bpe.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[(name, bpe.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
-    )
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bpe,
-        pad_token="[PAD]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        unk_token="[UNK]",
-        mask_token="[MASK]",
-    )
+    tokenizer = tiny_tokenizer(texts, 400)
     config = ModernBertConfig(
         vocab_size=len(tokenizer),
         hidden_size=64,

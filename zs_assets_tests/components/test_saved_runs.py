@@ -219,3 +219,13 @@ def test_the_500_real_replies_come_out_as_they_went_in(automation, instance, tmp
     exported = lines(out / "deepseek_banking77.jsonl")
     assert exported == fallback_rows()
     assert sum(row["cost_usd"] for row in exported) > 0
+
+
+def test_a_choice_below_the_maximum_is_counted_and_kept(loop, tmp_path):
+    rows = [row(i) for i in range(12)]
+    rows[0] |= {"prediction": "bread"}  # its vector says rain
+    rows[1] |= {"prediction": "bread", "probabilities": {"bread": 0.5, "rain": 0.5}}  # a tie passes
+    take(loop, write_run(tmp_path / "run.jsonl", rows))
+    assert loop.run(["sparrow"], ["first"]).failed == []
+    metrics = loop.lake.read("small", AssetName.METRICS, dataset="first", backend="sparrow").to_pylist()[0]
+    assert (metrics["choice_below_maximum_count"], metrics["invalid_count"]) == (1, 0)
