@@ -114,7 +114,7 @@ class LabelOnlyBackend(HostedBackend):
         known["choice"] = text_of(given)
         if not isinstance(given, str) or given not in self.question.index_of:
             return Reading(Outcome.INVALID, problem=f"label {shown(given)} is not among the options", **known)
-        if known["model"] is None:
+        if not known["model"]:
             return Reading(Outcome.INVALID, problem="the reply does not say which model answered", **known)
         return Reading(Outcome.OK, **known)
 

@@ -59,7 +59,7 @@ class NanojevBackend(HostedBackend):
         model, choice = _model(object_of(body.get("checkpoint"))), text_of(answer.get("choice"))
         vector, problem = read_vector(answer.get("probabilities"), self.question, self.sum_tolerance)  # type: ignore[arg-type]
         problem = problem or choice_problem(answer, self.question)
-        if problem is None and model is None:
+        if problem is None and not model:
             problem = "the reply does not say which base model answered"
         if problem is not None:
             return Reading(Outcome.INVALID, problem=problem, model=model, choice=choice)

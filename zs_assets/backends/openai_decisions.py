@@ -60,7 +60,7 @@ class OpenaiDecisionsBackend(HostedBackend):
         except BrokenReply as broken:
             return Reading(Outcome.INVALID, problem=str(broken), **known)
         problem = problem or choice_problem(answer, self.question)
-        if problem is None and known["model"] is None:
+        if problem is None and not known["model"]:
             problem = "the reply does not say which model answered"
         if problem is not None:
             return Reading(Outcome.INVALID, problem=problem, **known)

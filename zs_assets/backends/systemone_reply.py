@@ -45,7 +45,7 @@ def read_answer(
     vector, problem = read_vector(answer.get("probabilities"), question, tolerance)  # type: ignore[arg-type]
     if problem is None:
         problem = choice_problem(answer, question)
-    if problem is None and known["model"] is None:
+    if problem is None and not known["model"]:
         problem = "the reply does not say which model answered"
     if problem is not None:
         return Reading(Outcome.INVALID, problem=problem, **known)

@@ -147,3 +147,10 @@ def test_no_body_however_broken_breaks_the_reading_or_passes_with_an_unsound_vec
     assert vector is not None and len(vector) == len(LABELS)
     assert all(0.0 <= p <= 1.0 for p in vector) and abs(sum(vector) - 1.0) <= 0.02 + 1e-9
     assert reading.choice in LABELS.ids and reading.model
+
+
+@pytest.mark.parametrize("interface", CODECS)
+def test_an_empty_model_names_no_model(interface: str):
+    emptied = json.dumps(good(interface)).replace('"m-1"', '""')
+    reading = read(interface, emptied)
+    assert (reading.outcome, reading.problem) == (Outcome.INVALID, "the reply does not say which model answered")
