@@ -20,6 +20,7 @@ from zs_assets.assets.resources import Workspace
 from zs_assets.backends.local import sha256_file
 from zs_assets.backends.recorded import RecordedBackend
 from zs_assets.backends.recording import RecordedRow
+from zs_assets.backends.systems import Limits
 from zs_assets.collection import collect, journalled_replies
 from zs_assets.protocol.errors import StudyError
 from zs_assets.protocol.names import Outcome
@@ -68,7 +69,8 @@ def import_run(
         raise StudyError(f"There is no format '{kind}': use one of {', '.join(IMPORT_FORMATS)}.")
     planned = read_manifest(workspace.lake, graph, dataset)
     spec = graph.systems[backend].model_copy(
-        update={"interface": "recorded", "settings": {"path": str(file), "format": kind}}
+        # A file has no provider: its limits would only make an import wait.
+        update={"interface": "recorded", "settings": {"path": str(file), "format": kind}, "limits": Limits()}
     )
     recorded = RecordedBackend(spec, planned.question)
     recorded.sum_tolerance = graph.spec.gates.sum_tolerance
