@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from zs_assets.assets.gated_reading import PlannedPartition
 from zs_assets.assets.graph import StudyGraph
@@ -33,15 +34,18 @@ def cell_problem(places: Places, graph: StudyGraph, dataset: str, backend: str) 
 
 
 def imported_spec(places: Places, graph: StudyGraph, dataset: str, backend: str) -> SystemSpec | None:
-    """The system's entry, answering from the imported file: name, price and grid stay; limits are those of a file."""
+    """The system's entry, answering from the run that was imported for this cell; None where none was."""
     for kind in IMPORT_FORMATS:
         path = places.imported_run(graph.name, dataset, backend, kind)
         if path.exists():
-            settings = {"path": str(path), "format": kind}
-            return graph.systems[backend].model_copy(
-                update={"interface": "recorded", "settings": settings, "limits": Limits()}
-            )
+            return recorded_spec(graph.systems[backend], path, kind)
     return None
+
+
+def recorded_spec(system: SystemSpec, path: Path, kind: str) -> SystemSpec:
+    """The system answering from a file: name, price and grid stay, and a file has no provider whose limits to keep."""
+    settings = {"path": str(path), "format": kind}
+    return system.model_copy(update={"interface": "recorded", "settings": settings, "limits": Limits()})
 
 
 def journal_header(

@@ -13,14 +13,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from zs_assets.assets.cells import imported_spec, journal_header
+from zs_assets.assets.cells import imported_spec, journal_header, recorded_spec
 from zs_assets.assets.gated_reading import PlannedPartition, ask_gates, read_manifest
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
 from zs_assets.backends.local import sha256_file
 from zs_assets.backends.recorded import RecordedBackend
 from zs_assets.backends.recording import RecordedRow
-from zs_assets.backends.systems import Limits
 from zs_assets.collection import collect, journalled_replies
 from zs_assets.protocol.errors import StudyError
 from zs_assets.protocol.names import Outcome
@@ -68,11 +67,7 @@ def import_run(
     if kind not in IMPORT_FORMATS:
         raise StudyError(f"There is no format '{kind}': use one of {', '.join(IMPORT_FORMATS)}.")
     planned = read_manifest(workspace.lake, graph, dataset)
-    spec = graph.systems[backend].model_copy(
-        # A file has no provider: its limits would only make an import wait.
-        update={"interface": "recorded", "settings": {"path": str(file), "format": kind}, "limits": Limits()}
-    )
-    recorded = RecordedBackend(spec, planned.question)
+    recorded = RecordedBackend(recorded_spec(graph.systems[backend], file, kind), planned.question)
     recorded.sum_tolerance = graph.spec.gates.sum_tolerance
     recording = recorded.load()
     where = f"{file} and the sample of {dataset}"
@@ -83,7 +78,7 @@ def import_run(
     digest = sha256_file(file)
     _refuse_a_second_source(workspace, graph, dataset, backend, target, digest)
     _refuse_the_run_of_another_backend(workspace, graph, dataset, backend, kind, digest)
-    predictions = _rehearsed(graph, planned, dataset, backend, recorded)
+    predictions = _trial_predictions(graph, planned, dataset, backend, recorded)
     _refuse_another_model(graph, backend, predictions, model)
     for verdict in ask_gates(graph, planned, predictions):
         if verdict.stops:
@@ -96,7 +91,7 @@ def import_run(
     return ImportedRun(len(rows), digest, target)
 
 
-def _rehearsed(
+def _trial_predictions(
     graph: StudyGraph, planned: PlannedPartition, dataset: str, backend: str, recorded: RecordedBackend
 ) -> pa.Table:
     """The predictions the file leads to, by the same collection, in a journal that is thrown away."""

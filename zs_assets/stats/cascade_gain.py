@@ -56,7 +56,7 @@ class CascadeGain:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """A cascade chosen on validation rows and looked at once on the other rows.
+    """A cascade chosen on validation rows and scored on the other rows.
 
     Attributes
     ----------

@@ -197,7 +197,7 @@ CASCADES = pa.schema(
         ),
         *_counts(
             ("validation_rows", "rows that chose the confirmed threshold; null without a confirmatory run"),
-            ("test_rows", "rows it was looked at once"),
+            ("test_rows", "rows that had no say in it"),
             ("confirmed_correct", "right answers on the test rows"),
             ("confirmed_single_correct", "right answers of the single system chosen on the validation rows"),
         ),
