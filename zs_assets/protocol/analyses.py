@@ -97,24 +97,41 @@ class DecisionLogAnalysis(Strict):
     _pairs = field_validator("pairs")(_are_pairs)
 
 
+class OrderSensitivityAnalysis(Strict):
+    """What the order of the options does to the answers, of every dataset shown in rotations.
+
+    Datasets asked in one order several times are verified instead: how far do identical requests differ?
+    """
+
+    pairs: tuple[PairOfBackends, ...] = ()  # versions compared on the same samples, a minus b
+    threshold_points: int = Field(default=10, ge=1, le=100)  # a large range; fixed before the run
+    resamples: int = Field(default=2000, ge=1)  # of whole texts
+    permutations: int = Field(default=200, ge=1)  # of replies within a sample
+    seed: Seed = 1
+
+    _pairs = field_validator("pairs")(_are_pairs)
+
+
 class Analyses(Strict):
     paired_differences: PairedDifferencesAnalysis | None = None
     calibration: CalibrationAnalysis | None = None
     cascades: CascadesAnalysis | None = None
     decision_log: DecisionLogAnalysis | None = None
+    order_sensitivity: OrderSensitivityAnalysis | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _an_empty_analysis_takes_its_defaults(cls, data: Any) -> Any:
         """`calibration:` with nothing behind it asks for the analysis as published."""
+        complete = ("calibration", "order_sensitivity")
         if isinstance(data, dict):
-            return {name: {} if name == "calibration" and value is None else value for name, value in data.items()}
+            return {name: {} if name in complete and value is None else value for name, value in data.items()}
         return data
 
     def named_pairs(self) -> dict[str, tuple[tuple[str, str], ...]]:
         """Pairs written in the YAML, by the analysis that names them."""
         found: dict[str, tuple[tuple[str, str], ...]] = {}
-        for name in ("paired_differences", "cascades", "decision_log"):
+        for name in ("paired_differences", "cascades", "decision_log", "order_sensitivity"):
             pairs = getattr(getattr(self, name), "pairs", ())
             found[name] = () if pairs == "all" else tuple((a, b) for a, b in pairs)
         return found

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from zs_assets.protocol.analyses import Analyses, Share
+from zs_assets.protocol.analyses import Analyses, Seed, Share
 from zs_assets.protocol.hashing import sha256_json
 from zs_assets.protocol.names import PAIR_SEPARATOR
 from zs_assets.protocol.question import Question
@@ -53,10 +53,11 @@ class DatasetSpec(Strict):
     sample: Sample = Sample()
     task: str = "classification"
     instructions: str | None = None  # overrides the study's question for this dataset
-    private: bool = False  # True: no texts and no per-example rows in a publication
+    private: bool = False  # True: no texts and no per-example rows in a publication; a user's own file starts as true
     # "/": the part of an option's id before it names its parent domain
     parent_separator: str | None = Field(default=None, min_length=1)
     prompt_hash: str | None = None  # refuses any other instructions, options or order
+    plan: Plan | None = None  # overrides the study's plan for this dataset
 
     @model_validator(mode="before")
     @classmethod
@@ -69,12 +70,38 @@ class DatasetSpec(Strict):
                 return {**data, "source": {"kind": kind, **named.get(kind, {})}}
         return data
 
+    @model_validator(mode="before")
+    @classmethod
+    def _own_texts_are_private_unless_said_otherwise(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "private" not in data and isinstance(data.get("source"), dict):
+            return {**data, "private": data["source"].get("kind") == "file"}
+        return data
+
+
+class Rotations(Strict):
+    """For K options: K rotations of one seeded random order and K of its reverse, the same for every example."""
+
+    kind: Literal["rotations"] = "rotations"
+    seed: Seed
+
 
 class Plan(Strict):
-    """Which option orders are shown, and how often. `fixed` is the declared order alone."""
+    """Which option orders are shown, how often, and in which sequence. `fixed` is the declared order alone."""
 
-    orders: Literal["fixed"] = "fixed"
+    orders: Literal["fixed"] | Rotations = "fixed"
     repeats: int = Field(default=1, ge=1)
+    shuffle_seed: Seed | None = None  # of the request sequence; None: as the tables are ordered
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is hashed and reported; a setting that is not made is left out."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    @property
+    def public_settings(self) -> dict[str, Any]:
+        """The settings without any seed: a published bundle names none (choice-order study, "Scope and downloads")."""
+        orders = "fixed" if self.orders == "fixed" else {"kind": self.orders.kind}
+        return {"orders": orders, "repeats": self.repeats, "shuffled": self.shuffle_seed is not None}
 
 
 class GateLimits(Strict):
@@ -166,14 +193,17 @@ class StudySpec(Strict):
                 return dataset
         raise KeyError(name)
 
+    def plan_of(self, dataset: DatasetSpec) -> Plan:
+        return dataset.plan or self.plan
+
     def dataset_spec_hash(self, dataset: DatasetSpec) -> str:
         """What a dataset partition depends on in the YAML: its own entry, the question and the plan."""
         return sha256_json(
             {
                 # What is looked up or compared afterwards changes nothing that is asked.
-                "dataset": dataset.model_dump(mode="json", exclude={"parent_separator", "prompt_hash"}),
+                "dataset": dataset.model_dump(mode="json", exclude={"parent_separator", "prompt_hash", "plan"}),
                 "question": self.question,
-                "plan": self.plan.model_dump(mode="json"),
+                "plan": self.plan_of(dataset).settings,
                 "sum_tolerance": self.gates.sum_tolerance,
             }
         )
@@ -189,7 +219,7 @@ class StudySpec(Strict):
                 "sample": dataset.sample.model_dump(mode="json"),
                 "instructions": question.instructions,
                 "options": list(question.criteria.items()),
-                "plan": self.plan.model_dump(mode="json"),
+                "plan": self.plan_of(dataset).settings,
                 "sum_tolerance": self.gates.sum_tolerance,
                 "manifest": manifest_hash,
             }
