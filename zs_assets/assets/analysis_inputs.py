@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
+import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel
 
-from zs_assets.assets.gated_reading import GatedPartition, load_gated
+from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.hashing import sha256_json
 from zs_assets.protocol.names import AssetName
 from zs_assets.protocol.study import pair_name
 from zs_assets.storage.lake import Lake, metadata_of, with_metadata
+from zs_assets.storage.order_schemas import ORDER_TABLES
 from zs_assets.storage.selective_schemas import CASCADE_TABLES, CELL_TABLES, DECISION_LOG_TABLES
 
 # Part of every stamp: moved by hand when the code of an analysis changes what its figures mean.
@@ -49,6 +52,24 @@ def input_stamp(
     }
 
 
+@dataclass(frozen=True)
+class AnalysedPartition:
+    """One partition of an analysis: what it reads, by which settings, and its key in the lake and in Dagster."""
+
+    dataset: str
+    backends: tuple[str, ...]
+    settings: BaseModel
+    dimensions: tuple[tuple[str, str], ...]
+
+    @property
+    def key(self) -> str | dg.MultiPartitionKey:
+        """Partition key of Dagster."""
+        return self.dataset if len(self.dimensions) == 1 else dg.MultiPartitionKey(dict(self.dimensions))
+
+    def __str__(self) -> str:
+        return " x ".join(key for _, key in self.dimensions)
+
+
 class ReadableAnalyses:
     """The analysis tables of a study whose partitions pass their gates and are made of what lies there now."""
 
@@ -57,22 +78,23 @@ class ReadableAnalyses:
         self.graph = graph
 
     @cached_property
-    def partitions(self) -> dict[tuple[str, str], GatedPartition]:
+    def cells(self) -> frozenset[tuple[str, str]]:
         """(dataset, backend) of every partition that passes its gates."""
-        found = {}
+        found = set()
         for dataset in self.graph.spec.datasets:
             for backend in self.graph.spec.backends:
                 try:
-                    found[dataset.name, backend] = load_gated(self.lake, self.graph, dataset.name, backend)
+                    load_gated(self.lake, self.graph, dataset.name, backend)
                 except GateRefused:
                     continue
-        return found
+                found.add((dataset.name, backend))
+        return frozenset(found)
 
     def tables(self) -> dict[str, pa.Table]:
         """Every table of the study's analyses by name, all readable partitions together; empty where there is none."""
         return {
-            asset.value: self._table(asset, schema)
-            for tables in analysis_tables(self.graph).values()
+            asset.value: self._table(analysis, asset, schema)
+            for analysis, tables in analysis_tables(self.graph).items()
             for asset, schema in tables.items()
         }
 
@@ -85,40 +107,55 @@ class ReadableAnalyses:
         private = [dataset.name for dataset in self.graph.spec.datasets if dataset.private]
         return {name: _without(table, name, private) for name, table in self.tables().items()}
 
-    def is_current(self, asset: AssetName, dataset: str, backends: Sequence[str], settings: BaseModel) -> bool:
-        return self._read(asset, dataset, backends, settings) is not None
+    def partitions(self, analysis: str) -> Iterator[AnalysedPartition]:
+        """The partitions of an analysis whose predictions all pass their gates."""
+        settings = getattr(self.graph.spec.analyses, analysis)
+        for dataset in self.graph.spec.datasets:
+            for backends, dimensions in self._groups(analysis, dataset.name):
+                if backends and all((dataset.name, backend) in self.cells for backend in backends):
+                    where = (("dataset", dataset.name), *dimensions)
+                    yield AnalysedPartition(dataset.name, backends, settings, where)
 
-    def _table(self, asset: AssetName, schema: pa.Schema) -> pa.Table:
+    def is_current(self, asset: AssetName, partition: AnalysedPartition) -> bool:
+        return self._read(asset, partition) is not None
+
+    def _groups(self, analysis: str, dataset: str) -> Iterator[tuple[tuple[str, ...], tuple[tuple[str, str], ...]]]:
+        """What each partition reads of a dataset: a backend, an ordered pair, or all backends that can be read."""
+        spec = self.graph.spec
+        if analysis == "calibration":
+            yield from (((backend,), (("backend", backend),)) for backend in spec.backends)
+        elif analysis == "order_sensitivity":
+            # What the systems share changes with who takes part: one more system is another table.
+            yield tuple(backend for backend in spec.backends if (dataset, backend) in self.cells), ()
+        else:
+            pairs = spec.cascades if analysis == "cascades" else spec.decision_logs
+            yield from ((pair, (("pair", pair_name(pair)),)) for pair in pairs)
+
+    def _table(self, analysis: str, asset: AssetName, schema: pa.Schema) -> pa.Table:
         parts = []
-        for dataset, backends, settings in self._planned(asset):
-            if all((dataset, backend) in self.partitions for backend in backends):
-                table = self._read(asset, dataset, backends, settings)
-                if table is not None:
-                    parts.append(table.replace_schema_metadata(None).cast(schema))
+        for partition in self.partitions(analysis):
+            table = self._read(asset, partition)
+            if table is not None:
+                parts.append(table.replace_schema_metadata(None).cast(schema))
         return pa.concat_tables(parts) if parts else schema.empty_table()
 
-    def _planned(self, asset: AssetName) -> Iterator[tuple[str, tuple[str, ...], BaseModel]]:
-        for name, tables in analysis_tables(self.graph).items():
-            if asset in tables:
-                settings = getattr(self.graph.spec.analyses, name)
-                for dataset in self.graph.spec.datasets:
-                    for backends in analysed_groups(self.graph, name):
-                        yield dataset.name, backends, settings
-
-    def _read(self, asset: AssetName, dataset: str, backends: Sequence[str], settings: BaseModel) -> pa.Table | None:
-        partition = partition_of(dataset, backends)
-        if not self.lake.has(self.graph.name, asset, **partition):
+    def _read(self, asset: AssetName, partition: AnalysedPartition) -> pa.Table | None:
+        where = dict(partition.dimensions)
+        if not self.lake.has(self.graph.name, asset, **where):
             return None
         try:
-            table = self.lake.read(self.graph.name, asset, **partition)
+            table = self.lake.read(self.graph.name, asset, **where)
         except GateRefused:
             return None
         stored = metadata_of(table)
-        stamp = input_stamp(self.lake, self.graph, dataset, backends, settings)
+        stamp = input_stamp(self.lake, self.graph, partition.dataset, partition.backends, partition.settings)
         return table if all(stored.get(name) == value for name, value in stamp.items()) else None
 
 
-PER_EXAMPLE = (AssetName.CONFIDENCE_LEVELS.value, AssetName.CASCADE_SWEEP.value, AssetName.SHARED_ERRORS.value)
+PER_EXAMPLE = (
+    *(AssetName.CONFIDENCE_LEVELS.value, AssetName.CASCADE_SWEEP.value, AssetName.SHARED_ERRORS.value),
+    *(AssetName.ORDER_SCORES.value, AssetName.REPEAT_VERIFICATION.value),
+)
 
 
 def _without(table: pa.Table, name: str, datasets: Sequence[str]) -> pa.Table:
@@ -133,19 +170,10 @@ def _without(table: pa.Table, name: str, datasets: Sequence[str]) -> pa.Table:
 
 def analysis_tables(graph: StudyGraph) -> dict[str, Mapping[AssetName, pa.Schema]]:
     """Tables of the analyses that the study asks for, by analysis."""
-    every = {"calibration": CELL_TABLES, "cascades": CASCADE_TABLES, "decision_log": DECISION_LOG_TABLES}
+    every = {
+        "calibration": CELL_TABLES,
+        "cascades": CASCADE_TABLES,
+        "decision_log": DECISION_LOG_TABLES,
+        "order_sensitivity": ORDER_TABLES,
+    }
     return {name: tables for name, tables in every.items() if getattr(graph.spec.analyses, name) is not None}
-
-
-def analysed_groups(graph: StudyGraph, analysis: str) -> tuple[tuple[str, ...], ...]:
-    """The backends each partition of an analysis reads: one of them, or an ordered pair."""
-    if analysis == "calibration":
-        return tuple((backend,) for backend in graph.spec.backends)
-    return graph.spec.cascades if analysis == "cascades" else graph.spec.decision_logs
-
-
-def partition_of(dataset: str, backends: Sequence[str]) -> dict[str, str]:
-    """Dimensions of the partition in the lake."""
-    if len(backends) == 1:
-        return {"dataset": dataset, "backend": backends[0]}
-    return {"dataset": dataset, "pair": pair_name((backends[0], backends[1]))}

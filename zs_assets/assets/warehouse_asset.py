@@ -50,7 +50,7 @@ def warehouse_asset(graph: StudyGraph) -> dg.AssetsDefinition:
             tables["dataset_means"] = lake.read_or_empty(graph.name, AssetName.DATASET_MEANS, DATASET_MEANS)
         readable = ReadableAnalyses(lake, graph)
         tables |= readable.tables()
-        cells = list(readable.partitions)
+        cells = sorted(readable.cells)
         views = {
             name.value: _files_or_table(lake, graph, name, cells)
             for name in (AssetName.PREDICTIONS, AssetName.ATTEMPTS)

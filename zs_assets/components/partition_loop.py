@@ -14,7 +14,7 @@ from typing import Any
 
 import dagster as dg
 
-from zs_assets.assets.analysis_inputs import ReadableAnalyses, analysed_groups, analysis_tables
+from zs_assets.assets.analysis_inputs import ReadableAnalyses, analysis_tables
 from zs_assets.assets.cells import cell_problem
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
@@ -195,21 +195,12 @@ class PartitionLoop:
         """Every analysis partition whose predictions pass their gates, unless it is already of these predictions."""
         readable = ReadableAnalyses(self.lake, self.graph)
         for analysis, tables in analysis_tables(self.graph).items():
-            settings = getattr(self.graph.spec.analyses, analysis)
-            for backends in analysed_groups(self.graph, analysis):
-                for dataset in datasets:
-                    where = f"{dataset} x {PAIR_SEPARATOR.join(backends)}"
-                    if not all((dataset, backend) in readable.partitions for backend in backends):
-                        continue  # said where the predictions failed or were never asked for
-                    if all(readable.is_current(asset, dataset, backends, settings) for asset in tables):
-                        continue
+            for partition in readable.partitions(analysis):
+                if partition.dataset not in datasets:
+                    continue
+                if not all(readable.is_current(asset, partition) for asset in tables):
                     keys = [self.graph.key(asset) for asset in tables]
-                    partition = (
-                        self.graph.cell(dataset, backends[0])
-                        if len(backends) == 1
-                        else self.graph.pair_cell(dataset, PAIR_SEPARATOR.join(backends))
-                    )
-                    self._materialize(analysis, keys, partition, where)
+                    self._materialize(analysis, keys, partition.key, str(partition))
 
     def _materialize(
         self,
