@@ -19,6 +19,7 @@ def manifest_jsonl(dataset_name: str, task: str, examples: Iterable[Example], qu
 
     `labels` holds what each option says, in declared order. Where option ids carry meaning of their own they are
     part of what is asked, so `option_ids` stands beside it; placeholders (`label_000`) are left out, as published.
+    `sample_group` is there for datasets with groups only, so that no manifest without them changes its hash.
     """
     head: dict[str, Any] = {
         "dataset": dataset_name,
@@ -35,6 +36,7 @@ def manifest_jsonl(dataset_name: str, task: str, examples: Iterable[Example], qu
                 "text": example.text,
                 "text_sha256": example.text_sha256,
                 "target_index": example.target_index,
+                **({} if example.group is None else {"sample_group": example.group}),
             },
             ensure_ascii=False,
             sort_keys=True,

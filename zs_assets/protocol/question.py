@@ -8,6 +8,9 @@ from functools import cached_property
 
 _PLACEHOLDER = re.compile(r"label_\d+")
 
+ALL_GROUPS = "all"
+"""What tables call every sample of a dataset, whatever its group; so no group may have this name."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -53,12 +56,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Example:
-    """One text of a dataset; `target_index` points into the declared options (None: no gold label)."""
+    """One text of a dataset; `target_index` points into the declared options (None: no gold label).
+
+    `group` names the part of the sample it belongs to, such as `random` (None: the dataset has no groups). Groups are
+    reported apart and never sent.
+    """
 
     example_id: str
     text: str
     text_sha256: str
     target_index: int | None
+    group: str | None = None
 
 
 @dataclass(frozen=True)

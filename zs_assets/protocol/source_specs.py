@@ -7,9 +7,9 @@ the content is pinned by `sha256`, and by the manifest.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 SLUG = r"^[a-z0-9][a-z0-9_]*$"
 Slug = Annotated[str, Field(pattern=SLUG)]
@@ -32,6 +32,19 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class LaterSettings(Strict):
+    """A source that has grown: a setting of `later` that is not made leaves no trace in the dump, which is hashed.
+
+    So a study written before the setting existed keeps its protocol_hash.
+    """
+
+    later: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_later_settings_not_made(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if value is not None or name not in self.later}
+
+
 class BtzscSource(Strict):
     """One configuration of BTZSC on the Hugging Face Hub, at a pinned revision."""
 
@@ -41,24 +54,30 @@ class BtzscSource(Strict):
     revision: str = BTZSC_REVISION
 
 
-class FileSource(Strict):
+class FileSource(LaterSettings):
     """A csv, jsonl, parquet or xlsx file of the user's. `labels` maps label id -> description, in declared order."""
+
+    later: ClassVar[tuple[str, ...]] = ("group_column",)
 
     kind: Literal["file"] = "file"
     path: str  # relative paths start at the study's folder
     text_column: str = "text"
     label_column: str | None = "label"  # None: texts without gold labels
     id_column: str | None = None  # None: the row number
+    group_column: str | None = None  # groups of the sample that are reported apart, such as `random`; never sent
     labels: dict[str, str | None] | None = None  # inline, or
     labels_file: str | None = None  # a YAML or JSON file {instructions, labels}
     sha256: str | None = None  # checked when given
 
 
-class DemoSource(Strict):
-    """One of the authored demonstration datasets that ship with the package."""
+class DemoSource(LaterSettings):
+    """One of the authored demonstration datasets that ship with the package, with its groups where it has any."""
+
+    later: ClassVar[tuple[str, ...]] = ("labels",)
 
     kind: Literal["demo"] = "demo"
     name: Slug
+    labels: Slug | None = None  # the question and options: NAME of NAME.labels.yaml; None: those named like the set
 
 
 class Banking77Source(Strict):

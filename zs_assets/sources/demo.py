@@ -5,6 +5,7 @@ They live in `data/demo` of a checkout; the build copies them into the package, 
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 from zs_assets.protocol.errors import StudyError
@@ -14,6 +15,8 @@ from zs_assets.sources.base import Dataset
 
 PACKAGED = Path(__file__).parent / "demo_data"  # written by setup.py at build time, absent in a checkout
 CHECKOUT = Path(__file__).parents[2] / "data" / "demo"
+LABELS = ".labels.yaml"
+GROUP_COLUMN = "group"
 
 
 def demo_folder() -> Path:
@@ -35,4 +38,20 @@ def _as_file(source: DemoSource) -> FileSource:
     if source.name not in known:
         there = f"use one of {', '.join(known)}" if known else f"{demo_folder()} is empty, so install the package again"
         raise StudyError(f"There is no demo set '{source.name}': {there}.")
-    return FileSource(path=f"{source.name}.csv", id_column="id", labels_file=f"{source.name}.labels.yaml")
+    labels = source.labels or source.name
+    declared = sorted(path.name.removesuffix(LABELS) for path in demo_folder().glob(f"*{LABELS}"))
+    if labels not in declared:
+        raise StudyError(
+            f"There are no labels '{labels}' for demo set '{source.name}': set `labels` to one of {', '.join(declared)}."
+        )
+    return FileSource(
+        path=f"{source.name}.csv",
+        id_column="id",
+        group_column=GROUP_COLUMN if GROUP_COLUMN in _header(demo_folder() / f"{source.name}.csv") else None,
+        labels_file=f"{labels}{LABELS}",
+    )
+
+
+def _header(path: Path) -> list[str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file), [])

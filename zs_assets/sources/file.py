@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from zs_assets.protocol.errors import SourceError, StudyError
 from zs_assets.protocol.hashing import sha256_text
-from zs_assets.protocol.question import Example, Question
-from zs_assets.protocol.source_specs import FileSource
-from zs_assets.sources.base import Dataset, make_example, sha256_of_files
+from zs_assets.protocol.question import ALL_GROUPS, Example, Question
+from zs_assets.protocol.source_specs import SLUG, FileSource
+from zs_assets.sources.base import Dataset, make_example, repeated_texts, sha256_of_files
 from zs_assets.sources.fetch import forget_download, local_file, pinned_name
 from zs_assets.sources.labels import DeclaredLabels, declare, read_labels_file
 from zs_assets.sources.records import Record, read_records
@@ -21,10 +22,12 @@ LABELS = "The labels_file of a file source"
 def load(source: FileSource, instructions: str | None, study_question: str, study_folder: Path | None) -> Dataset:
     """Every row as an example. Nothing is left out: a row that cannot be used is an error that names it.
 
+    Rows with the same text are kept, each an example of its own: a sample may hold a text more than once.
     `instructions` are the dataset's own; the labels file's come next, the study's question last.
     """
-    columns = [c for c in (source.text_column, source.label_column, source.id_column) if c is not None]
-    records = read_records(local_file(source.path, study_folder, DATA), list(dict.fromkeys(columns)))
+    named = (source.text_column, source.label_column, source.id_column, source.group_column)
+    columns = list(dict.fromkeys(column for column in named if column is not None))
+    records = read_records(local_file(source.path, study_folder, DATA), columns)
     return dataset_of(source, records, instructions, study_question, study_folder)
 
 
@@ -41,7 +44,7 @@ def dataset_of(
     declared = _declared_labels(source, study_folder)
     question = Question(instructions or declared.instructions or study_question, declared.options)
     examples = _examples(path, source, records, question)
-    provenance = {"path": source.path, "sha256": digest, "rows": str(len(records))}
+    provenance = {"path": source.path, "sha256": digest, "rows": str(len(records)), **repeated_texts(examples)}
     if source.labels_file is not None:
         provenance["labels_file"] = source.labels_file
         provenance["labels_sha256"] = sha256_of_files([local_file(source.labels_file, study_folder, LABELS)])
@@ -104,7 +107,8 @@ def _examples(path: Path, source: FileSource, records: list[Record], question: Q
                     "make ids unique or drop id_column."
                 )
             seen[example_id] = record.place
-        examples.append(make_example(example_id, text, target))
+        group = None if source.group_column is None else _group(path, source.group_column, record)
+        examples.append(make_example(example_id, text, target, group))
     return tuple(examples)
 
 
@@ -134,6 +138,22 @@ def _target(path: Path, column: str, record: Record, question: Question) -> int:
             "declare it or correct the row."
         )
     return question.index_of[label]
+
+
+def _group(path: Path, column: str, record: Record) -> str:
+    """A group per row, or none in the file: a row of no group would belong to no reported part of the sample."""
+    group = _scalar(record.values[column])
+    if not group:
+        raise SourceError(f"{path} has no group in {record.place}: fill column '{column}' or drop group_column.")
+    if group == ALL_GROUPS:
+        raise SourceError(
+            f"{path} has group '{ALL_GROUPS}' in {record.place}, which means every sample in the tables: rename it."
+        )
+    if re.fullmatch(SLUG, group) is None:
+        raise SourceError(
+            f"{path} has group '{group}' in {record.place}: write it in small letters, digits and underscores."
+        )
+    return group
 
 
 def _scalar(value: Any) -> str:

@@ -48,7 +48,7 @@ def _check_columns(path: Path, wanted: Sequence[str], present: Sequence[str]) ->
     if missing:
         raise MissingColumns(
             f"{path} has no column {', '.join(repr(column) for column in missing)}, its columns are "
-            f"{', '.join(present)}: correct text_column, label_column or id_column."
+            f"{', '.join(present)}: correct text_column, label_column, id_column or group_column."
         )
 
 

@@ -16,6 +16,7 @@ EXAMPLES = pa.schema(
         field("text", pa.string(), "the text as the source has it, never stripped", False),
         field("text_sha256", pa.string(), "sha256 of the UTF-8 text", False),
         field("target_index", pa.int32(), "gold option, index into the declared options; null without gold label"),
+        field("sample_group", pa.string(), "part of the sample that is reported apart; null without groups"),
     ]
 )
 """Examples and manifests: one row per example. Key-value metadata `question` holds instructions and options."""
