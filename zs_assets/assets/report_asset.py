@@ -106,7 +106,7 @@ def study_report(workspace: Workspace, graph: StudyGraph, *, public: bool = Fals
     analyses = ReadableAnalyses(lake, graph)
     if public:
         _drop_private_curves(graph, readings)
-    return build_report(
+    report = build_report(
         ReportInputs(
             study=graph.spec,
             systems=graph.systems,
@@ -128,6 +128,17 @@ def study_report(workspace: Workspace, graph: StudyGraph, *, public: bool = Fals
             analyses=analyses.public_tables() if public else analyses.tables(),
         )
     )
+    if public:
+        _drop_plan_seeds(report, graph)
+    return report
+
+
+def _drop_plan_seeds(report: dict[str, Any], graph: StudyGraph) -> None:
+    """A published study of orders names no seed (choice-order study, "Scope and downloads")."""
+    report["study"]["plan"] = graph.spec.plan.public_settings
+    order_study = report["study"]["analyses"]["order_sensitivity"]
+    if order_study is not None:
+        del order_study["seed"]
 
 
 def _drop_private_curves(graph: StudyGraph, readings: _Readings) -> None:

@@ -163,6 +163,25 @@ class StudySpec(Strict):
                     raise ValueError(f"study '{self.name}' compares '{a}' with itself in {analysis}: name two backends")
         return self
 
+    @model_validator(mode="after")
+    def _analyses_fit_the_plans(self) -> StudySpec:
+        plans = [self.plan_of(dataset) for dataset in self.datasets]
+        rotated = [isinstance(plan.orders, Rotations) for plan in plans]
+        shown_once = not any(rotated) and all(plan.repeats == 1 for plan in plans)
+        if self.analyses.order_sensitivity is not None and shown_once:
+            raise ValueError(
+                f"study '{self.name}' asks for order_sensitivity and shows every option order once: give it "
+                "plan: {orders: {kind: rotations, seed: 1}, repeats: 3}"
+            )
+        counted_once = ("paired_differences", "calibration", "cascades", "decision_log")
+        named = [name for name in counted_once if getattr(self.analyses, name) is not None]
+        if any(rotated) and named:
+            raise ValueError(
+                f"study '{self.name}' shows each example in many orders, and {named[0]} would count every one of them "
+                "as an example of its own: put it in a study of its own with plan: {orders: fixed}"
+            )
+        return self
+
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs (a, b) of the paired analyses; differences are a minus b."""
