@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +10,9 @@ import numpy as np
 
 NO_LABEL = -1
 """In `chosen`: the reply named no option of its own, so there is nothing to compare its scores with."""
+
+MOST_DECIMALS = 9
+"""Beyond this a unit is so fine that the float noise of parsing reaches `_ON_GRID` of it."""
 
 _ON_GRID = 1e-6  # how far a value times 10^decimals may lie from an integer; parsing decimals errs by far less
 
@@ -27,7 +31,12 @@ class OrderScores:
     orders : int64 (O, K)
         `orders[o, position]` is the declared index of the option sent at that position.
     decimals : int or None
-        Decimals the system rounds to; None: it does not round.
+        Decimals the system rounds to, at most MOST_DECIMALS; None: it does not round.
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not belong together, or decimals out of range.
     """
 
     scores: np.ndarray
@@ -42,6 +51,8 @@ class OrderScores:
             )
         if self.orders.shape != (self.scores.shape[1], self.scores.shape[3]):
             raise ValueError(f"orders {self.orders.shape} do not fit {self.scores.shape[1]} orders of the options")
+        if self.decimals is not None and not 0 <= self.decimals <= MOST_DECIMALS:
+            raise ValueError(f"decimals is {self.decimals}: give 0 to {MOST_DECIMALS}, or None for no rounding")
 
     def __len__(self) -> int:
         return self.scores.shape[0]
@@ -92,6 +103,76 @@ class OrderScores:
             return None
         return rounded.astype(np.int32)
 
+    @property
+    def values(self) -> np.ndarray:
+        """(n, O, R, K) that compare exactly: `grid` for a system that rounds, the scores themselves for another."""
+        return self.scores if self.grid is None else self.grid
+
+    @property
+    def units_per_score(self) -> int:
+        """What a score of 1 is in `values` and `order_sums`: 10^decimals on the grid, else 1."""
+        return 1 if self.decimals is None or self.grid is None else 10**self.decimals
+
+    @cached_property
+    def order_sums(self) -> np.ndarray:
+        """Sums of the repeats of each order (n, O, K), int64 on the grid, else float64, each rounded once.
+
+        Sums and not means: a mean is rounded a second time, and two orders whose replies are the same numbers in
+        another sequence would differ in the last bit.
+
+        Raises
+        ------
+        ValueError
+            A sample has a reply without scores.
+        """
+        self.require_complete()
+        if self.grid is not None:
+            return self.grid.sum(axis=2, dtype=np.int64)
+        return correctly_rounded_sums(np.moveaxis(self.scores, 2, 0))
+
+    def require_complete(self) -> None:
+        """Raise ValueError where a sample has a reply without scores."""
+        missing = len(self) - int(self.score_complete.sum())
+        if missing:
+            raise ValueError(
+                f"{missing} of {len(self)} samples have replies without scores: pass scores.of(scores.score_complete)."
+            )
+
     def of(self, samples: np.ndarray) -> OrderScores:
         """The same for these samples: a bool mask (n,) or positions."""
         return OrderScores(self.scores[samples], self.chosen[samples], self.orders, self.decimals)
+
+
+def correctly_rounded_sums(terms: np.ndarray) -> np.ndarray:
+    """Sum over the first axis as `math.fsum` gives it: the exact sum, rounded once, whatever the sequence.
+
+    Each addition keeps what it rounded off (Knuth 1997, TAOCP 2, 4.2.2, theorem B), which is itself a float. Where
+    these remainders add up without rounding, running sum plus remainder is the exact sum of two floats and one
+    addition rounds it correctly. Elsewhere, which takes terms some 2^50 apart, `math.fsum` itself is asked.
+
+    Parameters
+    ----------
+    terms : float64 (R, ...)
+        Finite.
+
+    Returns
+    -------
+    float64 (...)
+    """
+    total, remainder = terms[0].astype(np.float64), np.zeros(terms.shape[1:])
+    lost = np.zeros(terms.shape[1:], dtype=bool)
+    for term in terms[1:]:
+        total, rounded_off = _sum_and_remainder(total, term)
+        remainder, below = _sum_and_remainder(remainder, rounded_off)
+        lost |= below != 0
+    sums = total + remainder
+    if lost.any():
+        sums[lost] = [math.fsum(column) for column in terms[:, lost].T.tolist()]
+    return sums
+
+
+def _sum_and_remainder(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rounded sum of a and b, and exactly what the rounding left out."""
+    total = a + b
+    of_b = total - a
+    return total, (a - (total - of_b)) + (b - of_b)
