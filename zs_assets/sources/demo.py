@@ -42,7 +42,7 @@ def _as_file(source: DemoSource) -> FileSource:
     declared = sorted(path.name.removesuffix(LABELS) for path in demo_folder().glob(f"*{LABELS}"))
     if labels not in declared:
         raise StudyError(
-            f"There are no labels '{labels}' for demo set '{source.name}': set `labels` to one of {', '.join(declared)}."
+            f"There are no labels '{labels}': set `labels` of demo set '{source.name}' to {' or '.join(declared)}."
         )
     return FileSource(
         path=f"{source.name}.csv",
