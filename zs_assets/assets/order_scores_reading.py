@@ -58,7 +58,7 @@ def order_scores_of(
         raise ValueError(f"The predictions lack the columns {absent}: read {list(ORDER_SCORE_COLUMNS)}.")
     table = predictions.select(ORDER_SCORE_COLUMNS).combine_chunks()
     shape = len(example_ids), n_orders, n_repeats
-    cell = _cells(table, example_ids, shape)
+    cell = reply_positions(table, example_ids, n_orders, n_repeats)
     answered = pc.equal(table["outcome"], Outcome.OK.value)
     scores = np.full((np.prod(shape, dtype=int), n_options), np.nan)
     chosen = np.full(len(scores), NO_LABEL, dtype=np.int64)
@@ -69,31 +69,51 @@ def order_scores_of(
     return OrderScores(scores.reshape(*shape, n_options), chosen.reshape(shape), np.asarray(orders), decimals)
 
 
-def _cells(table: pa.Table, example_ids: Sequence[str], shape: tuple[int, int, int]) -> np.ndarray:
-    """int64 (rows,): place of each row in the flattened (n, O, R)."""
+def reply_positions(predictions: pa.Table, example_ids: Sequence[str], n_orders: int, n_repeats: int) -> np.ndarray:
+    """Place of each prediction in the flattened samples x orders x repeats.
+
+    Parameters
+    ----------
+    predictions : pa.Table
+        Columns `example_id`, `order_index` and `repeat`; any sequence of rows.
+    example_ids : n strings
+    n_orders, n_repeats : int
+        O and R.
+
+    Returns
+    -------
+    int64 (rows,)
+        All different.
+
+    Raises
+    ------
+    ValueError
+        A row lies outside the plan, or two rows are the same reply.
+    """
+    shape = len(example_ids), n_orders, n_repeats
     indices = (
-        _positions(table["example_id"], example_ids, absent=-1),
-        _numbers(table["order_index"]).astype(np.int64),
-        _numbers(table["repeat"]).astype(np.int64),
+        _positions(predictions["example_id"], example_ids, absent=-1),
+        _numbers(predictions["order_index"]).astype(np.int64),
+        _numbers(predictions["repeat"]).astype(np.int64),
     )
-    planned = np.logical_and.reduce([(0 <= i) & (i < size) for i, size in zip(indices, shape, strict=True)])
+    planned = np.logical_and.reduce([(i >= 0) & (i < size) for i, size in zip(indices, shape, strict=True)])
     if not planned.all():
         raise ValueError(
-            f"{_named(table, ~planned)} is not in the plan of {shape[0]} samples x {shape[1]} orders x {shape[2]}"
+            f"{_named(predictions, ~planned)} is not in the plan of {shape[0]} samples x {shape[1]} orders x {shape[2]}"
             " repeats: read the predictions with the manifest and plan they were made for."
         )
     # The rows are checked, so the flat index cannot leave the array.
     cell = np.ravel_multi_index(indices, shape).astype(np.int64)
     repeated = np.bincount(cell, minlength=1)[cell] > 1
     if repeated.any():
-        raise ValueError(f"{_named(table, repeated)} has more than one prediction: keep the primary one.")
+        raise ValueError(f"{_named(predictions, repeated)} has more than one prediction: keep the primary one.")
     return cell
 
 
-def _named(table: pa.Table, rows: np.ndarray) -> str:
+def _named(predictions: pa.Table, rows: np.ndarray) -> str:
     """The first of these rows, for a message."""
     first = int(np.argmax(rows))
-    example, order, repeat = (table[name][first].as_py() for name in ("example_id", "order_index", "repeat"))
+    example, order, repeat = (predictions[name][first].as_py() for name in ("example_id", "order_index", "repeat"))
     return f"example {example!r}, order {order}, repeat {repeat}"
 
 
