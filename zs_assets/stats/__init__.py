@@ -134,7 +134,7 @@ from zs_assets.stats.order_completeness import (
     shared_samples,
 )
 from zs_assets.stats.order_controls import RepeatControls, repeat_controls
-from zs_assets.stats.order_permutation import Band, NoiseBand, OrderEffect, order_effect
+from zs_assets.stats.order_permutation import Band, NoiseBand, OrderEffect, OrderShuffles, order_effect, order_shuffles
 from zs_assets.stats.order_scores import NO_LABEL, OrderScores
 from zs_assets.stats.order_sensitivity import (
     RANGE_EDGES,
@@ -232,6 +232,7 @@ __all__ = [
     "OffAtomComparison",
     "OrderEffect",
     "OrderScores",
+    "OrderShuffles",
     "PairedDifferences",
     "PairedInterval",
     "ParentErrors",
@@ -298,6 +299,7 @@ __all__ = [
     "mean_difference",
     "nll_rows",
     "order_effect",
+    "order_shuffles",
     "paired_differences",
     "plain_indices",
     "published_stream",

@@ -83,6 +83,49 @@ class OrderEffect:
     noise: NoiseBand | None
 
 
+@dataclass(frozen=True, eq=False)
+class OrderShuffles:
+    """The ranges of every sample under every shuffle, from which any group of samples is summarised.
+
+    Attributes
+    ----------
+    observed : float64 (n,)
+        Range of each sample, as a difference of two sums of R values.
+    shuffled : float64 (N, n)
+        The same with whole replies shuffled.
+    noise_points : float64 (N, n) or None
+        Ranges of the shuffled residuals, in points; None without repeats.
+    tolerance : float
+        Ranges closer than this are equal.
+    """
+
+    observed: Floats
+    shuffled: Floats
+    noise_points: Floats | None
+    tolerance: float
+
+    def of(self, samples: np.ndarray) -> OrderShuffles:
+        """The same for these samples: a bool mask (n,) or positions."""
+        noise = None if self.noise_points is None else self.noise_points[:, samples]
+        return OrderShuffles(self.observed[samples], self.shuffled[:, samples], noise, self.tolerance)
+
+    def effect(self, threshold_points: float = 10) -> OrderEffect | None:
+        """p values and noise band of these samples; None without any."""
+        permutations, n = self.shuffled.shape
+        if n == 0:
+            return None
+        as_wide = (self.shuffled >= self.observed - self.tolerance).sum(axis=0)
+        # Grid ranges are whole numbers, so their sums are exact; a mean of the others is as uncertain as one of them.
+        mean_as_wide = int((self.shuffled.sum(axis=1) >= self.observed.sum() - self.tolerance * n).sum())
+        p_values = (1 + as_wide) / (1 + permutations)
+        return OrderEffect(
+            p_value=(1 + mean_as_wide) / (1 + permutations),
+            sample_p_values=p_values,
+            sample_share=float((p_values <= SAMPLE_LEVEL).mean()),
+            noise=None if self.noise_points is None else _noise_band(self.noise_points, threshold_points),
+        )
+
+
 def order_effect(
     scores: OrderScores,
     *,
@@ -90,6 +133,14 @@ def order_effect(
     threshold_points: float = 10,
     rng: np.random.Generator,
 ) -> OrderEffect | None:
+    """`order_shuffles` summarised over all samples; None without samples.
+
+    `threshold_points` says from which range on a sample counts for the band's `large_share`.
+    """
+    return order_shuffles(scores, permutations=permutations, rng=rng).effect(threshold_points)
+
+
+def order_shuffles(scores: OrderScores, *, permutations: int = PERMUTATIONS, rng: np.random.Generator) -> OrderShuffles:
     """Shuffle replies, then repeat residuals, over the orders x repeats of each sample.
 
     A shuffle is shared by all samples. If orders do nothing, replies of a sample can be exchanged, so permuting all
@@ -104,13 +155,12 @@ def order_effect(
     ----------
     scores : OrderScores of n score-complete samples
     permutations : int
-    threshold_points : float
-        From which range on a sample counts for the band's `large_share`.
+        Called N.
     rng : numpy.random.Generator
 
     Returns
     -------
-    OrderEffect, or None without samples.
+    OrderShuffles
 
     Raises
     ------
@@ -120,35 +170,29 @@ def order_effect(
     scores.require_complete()
     if permutations < 1:
         raise ValueError(f"permutations is {permutations}: give at least 1.")
-    if len(scores) == 0:
-        return None
     assignments = _assignments(scores.n_orders, scores.n_repeats, permutations, rng)
     sums = scores.order_sums
-    observed = (sums.max(axis=1) - sums.min(axis=1)).max(axis=1).astype(np.float64)
-    tolerance = TIE_TOLERANCE if scores.grid is None else 0.0
-    shuffled = _shuffled_ranges(scores.values, assignments, _product_type(scores, scores.units_per_score))
-    as_wide = (shuffled >= observed - tolerance).sum(axis=0)
-    # Grid ranges are whole numbers, so their sums are exact; a mean of the others is as uncertain as one of them.
-    mean_as_wide = int((shuffled.sum(axis=1) >= observed.sum() - tolerance * len(scores)).sum())
-    p_values = (1 + as_wide) / (1 + permutations)
-    return OrderEffect(
-        p_value=(1 + mean_as_wide) / (1 + permutations),
-        sample_p_values=p_values,
-        sample_share=float((p_values <= SAMPLE_LEVEL).mean()),
-        noise=_noise_band(scores, assignments, threshold_points) if scores.n_repeats > 1 else None,
+    return OrderShuffles(
+        observed=(sums.max(axis=1) - sums.min(axis=1)).max(axis=1).astype(np.float64),
+        shuffled=_shuffled_ranges(scores.values, assignments, _product_type(scores, scores.units_per_score)),
+        noise_points=_noise_points(scores, assignments) if scores.n_repeats > 1 else None,
+        tolerance=TIE_TOLERANCE if scores.grid is None else 0.0,
     )
 
 
-def _noise_band(scores: OrderScores, assignments: np.ndarray, threshold_points: float) -> NoiseBand:
+def _noise_points(scores: OrderScores, assignments: np.ndarray) -> Floats:
+    """float64 (N, n): ranges of the shuffled residuals."""
     repeats = scores.n_repeats
     # R times the residual: whole numbers on the grid, and as doubles none of them overflows.
     from_first = (scores.values - scores.values[:, :, :1]).astype(np.float64)
     residuals = repeats * from_first - from_first.sum(axis=2, keepdims=True)
     exact = _product_type(scores, repeats * scores.units_per_score)
     widened = math.sqrt(repeats / (repeats - 1))
-    points = _shuffled_ranges(residuals, assignments, exact) * (
-        widened * 100 / (repeats * repeats * scores.units_per_score)
-    )
+    in_points = widened * 100 / (repeats * repeats * scores.units_per_score)
+    return _shuffled_ranges(residuals, assignments, exact) * in_points
+
+
+def _noise_band(points: Floats, threshold_points: float) -> NoiseBand:
     return NoiseBand(
         median_range=_band(np.median(points, axis=1)),
         large_share=_band((points >= threshold_points).mean(axis=1)),
