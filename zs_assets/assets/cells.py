@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,35 +67,56 @@ def journal_header(
 
 @dataclass(frozen=True)
 class CellBudget:
-    """What a cell may still cost: the limit, and what the study's other cells spent of it."""
+    """What a cell may still cost: the limit, and what all else of the study spent of it."""
 
     max_usd: float | None
     elsewhere_usd: float
 
 
 def cell_budget(
-    workspace: Workspace, graph: StudyGraph, dataset: str, backend: str, max_usd: float | None
+    workspace: Workspace,
+    graph: StudyGraph,
+    dataset: str,
+    backend: str,
+    max_usd: float | None,
+    *,
+    follow_up_round: int | None = None,
 ) -> CellBudget:
-    """A budget holds for the whole study, earlier runs included; `max_usd` tightens the study's own.
+    """A budget holds for the whole study, earlier runs and follow-ups included; `max_usd` tightens the study's own.
 
-    What an imported run cost was paid by whoever made it: it is neither limited nor counted.
+    The journal that is about to be written (the cell's own, or that of a round of its follow-up) is left out: the
+    collector counts it itself. What an imported run cost was paid by whoever made it: it is neither limited nor
+    counted.
     """
     limits = [usd for usd in (graph.spec.max_usd, max_usd) if usd is not None]
     if not limits or cell_is_imported(workspace, graph, dataset, backend):
         return CellBudget(None, 0.0)
-    others = [
-        (other.name, name)
-        for other in graph.spec.datasets
-        for name in graph.spec.backends
-        if (other.name, name) != (dataset, backend) and not graph.systems[name].is_free
-    ]
-    spent = sum(
-        journalled_usd(workspace.places.journal(graph.name, *cell))
-        for cell in others
-        if not cell_is_imported(workspace, graph, *cell)
+    places, cell = workspace.places, (graph.name, dataset, backend)
+    written = places.journal(*cell) if follow_up_round is None else places.follow_up_journal(*cell, follow_up_round)
+    return CellBudget(
+        min(limits), sum(journalled_usd(path) for path in _paid_journals(workspace, graph) if path != written)
     )
-    return CellBudget(min(limits), spent)
+
+
+def _paid_journals(workspace: Workspace, graph: StudyGraph) -> Iterator[Path]:
+    """Every journal whose calls this study paid for."""
+    places = workspace.places
+    for dataset in graph.spec.datasets:
+        for backend, system in graph.systems.items():
+            if system.is_free:
+                continue
+            if not cell_is_imported(workspace, graph, dataset.name, backend):
+                yield places.journal(graph.name, dataset.name, backend)
+            # A follow-up always asks the live system, whatever was imported since.
+            yield from places.follow_up_journals(graph.name, dataset.name, backend)
 
 
 def cell_is_imported(workspace: Workspace, graph: StudyGraph, dataset: str, backend: str) -> bool:
     return imported_spec(workspace.places, graph, dataset, backend) is not None
+
+
+def names_labels_only(system: Backend) -> bool:
+    """True for an interface that never gives scores, known before any call."""
+    from zs_assets.backends.label_only import LabelOnlyBackend
+
+    return isinstance(system, LabelOnlyBackend)

@@ -42,6 +42,14 @@ class Places:
         """One append-only journal per partition; local even where the lake is not."""
         return self.home / "journal" / study / f"dataset={dataset}" / f"backend={backend}" / "journal.jsonl"
 
+    def follow_up_journal(self, study: str, dataset: str, backend: str, number: int) -> Path:
+        """The journal of one round of a partition's follow-up, in the partition's own folder: reset moves both."""
+        return self.journal(study, dataset, backend).with_name(f"follow_up_{number}.jsonl")
+
+    def follow_up_journals(self, study: str, dataset: str, backend: str) -> list[Path]:
+        """Those of every round that was begun."""
+        return sorted(self.journal(study, dataset, backend).parent.glob("follow_up_*.jsonl"))
+
     def imported_run(self, study: str, dataset: str, backend: str, kind: str) -> Path:
         """Where a saved run stands in for calling a system; `kind` is one of IMPORT_FORMATS."""
         return self.imports(study) / f"dataset={dataset}" / f"backend={backend}" / f"{kind}{IMPORT_FORMATS[kind]}"
