@@ -78,6 +78,7 @@ from zs_assets.stats.certified import (
     certified_threshold,
     rows_to_certify,
 )
+from zs_assets.stats.cluster_bootstrap import CLUSTER_RESAMPLES, ClusterDraws, exact_edge_interval
 from zs_assets.stats.confidence_statistics import (
     RATIO_FLOOR,
     ConfidenceStatistics,
@@ -135,6 +136,7 @@ from zs_assets.stats.order_completeness import (
 )
 from zs_assets.stats.order_controls import RepeatControls, repeat_controls
 from zs_assets.stats.order_permutation import Band, NoiseBand, OrderEffect, OrderShuffles, order_effect, order_shuffles
+from zs_assets.stats.order_positions import is_balanced, position_means
 from zs_assets.stats.order_scores import NO_LABEL, OrderScores
 from zs_assets.stats.order_sensitivity import (
     RANGE_EDGES,
@@ -182,6 +184,7 @@ from zs_assets.stats.vectors import (
 
 __all__ = [
     "ACCURACY_TARGETS",
+    "CLUSTER_RESAMPLES",
     "CONFIDENCE_LEVEL",
     "CORRECTED_SIMULATIONS",
     "ECE_BINS",
@@ -212,6 +215,7 @@ __all__ = [
     "CascadeSweep",
     "CertifiedThreshold",
     "ClassCounts",
+    "ClusterDraws",
     "CompletenessRule",
     "Confidence",
     "ConfidenceLevels",
@@ -288,10 +292,12 @@ __all__ = [
     "equal_weight_mean",
     "equal_width_bin",
     "evaluate",
+    "exact_edge_interval",
     "first_maximum",
     "gold_probability",
     "grid_units",
     "holm_adjusted",
+    "is_balanced",
     "latency_percentiles",
     "level_table",
     "macro_f1",
@@ -302,6 +308,7 @@ __all__ = [
     "order_shuffles",
     "paired_differences",
     "plain_indices",
+    "position_means",
     "published_stream",
     "range_histogram",
     "ranking_reversals",
