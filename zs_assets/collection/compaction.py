@@ -10,41 +10,50 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from zs_assets.backends.base import Backend, RawReply, Reading
+from zs_assets.collection.attempt_rows import AttemptRows
 from zs_assets.collection.journal import journal_lines
 from zs_assets.collection.pricing import cost
+from zs_assets.collection.stored_values import count, text
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Presentation
 from zs_assets.storage.schemas import ATTEMPTS, PREDICTIONS
 
 BATCH = 2_000
-IN_FLIGHT = "in_flight_at_stop"
+NEVER = -1
 
 
 @dataclass
-class _Index:
-    """Where each presentation's reply lies, and every attempt's row."""
+class _Replies:
+    """Where each planned presentation's reply lies in the journal, and how its call began; arrays in plan order."""
 
-    reply_offset: dict[str, int] = field(default_factory=dict)
-    asked: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
-    attempts: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
-    last_fault: dict[str, dict[str, Any]] = field(default_factory=dict)
-    calls: dict[str, int] = field(default_factory=dict)
+    place: dict[str, int]  # presentation id -> row
+    offset: np.ndarray  # of the reply's line; NEVER without one
+    calls: np.ndarray  # calls begun
+    in_flight: np.ndarray  # when the answered call was sent
+    asked_at: list[str | None]  # of the answered call
+    last_fault: dict[str, tuple[str, str | None]] = field(default_factory=dict)  # kind and detail
+
+    @classmethod
+    def of(cls, presentations: Sequence[Presentation]) -> _Replies:
+        n = len(presentations)
+        place = {presentation.id: row for row, presentation in enumerate(presentations)}
+        return cls(place, np.full(n, NEVER), np.zeros(n, dtype=int), np.zeros(n, dtype=int), [None] * n)
 
 
 def compact(
     path: Path, backend: Backend, presentations: Sequence[Presentation], prompt_hash: str
 ) -> tuple[pa.Table, pa.Table]:
     """Tables of schemas PREDICTIONS and ATTEMPTS; every presentation has exactly one prediction."""
-    index = _read_index(path)
-    rows = iter(_prediction_rows(path, index, backend, presentations, prompt_hash))
+    replies, attempts = _read_index(path, presentations)
+    rows = iter(_prediction_rows(path, replies, backend, presentations, prompt_hash))
     batches = []
     while batch := list(islice(rows, BATCH)):
         batches.append(pa.Table.from_pylist(batch, schema=PREDICTIONS))
-    predictions = pa.concat_tables(batches) if batches else PREDICTIONS.empty_table()
-    return predictions, pa.Table.from_pylist(list(index.attempts.values()), schema=ATTEMPTS)
+    return pa.concat_tables(batches) if batches else PREDICTIONS.empty_table(), attempts
 
 
 def not_applicable(
@@ -59,53 +68,41 @@ def not_applicable(
     return pa.Table.from_pylist(rows, schema=PREDICTIONS), ATTEMPTS.empty_table()
 
 
-def _read_index(path: Path) -> _Index:
-    index = _Index()
+def _read_index(path: Path, presentations: Sequence[Presentation]) -> tuple[_Replies, pa.Table]:
+    """One pass over the journal. A pilot's plan is a part of what the journal holds; the calls are all of it."""
+    replies, attempts = _Replies.of(presentations), AttemptRows()
     for offset, line in journal_lines(path):
-        name, number = line["id"], line["n"]
+        row = replies.place.get(line["id"])
         if line["k"] == "asked":
-            index.asked[name, number] = {"t": line["t"], "f": line["f"]}
-            index.calls[name] = max(number, index.calls.get(name, 0))
-            index.attempts[name, number] = dict.fromkeys(ATTEMPTS.names) | {
-                "presentation_id": name,
-                "attempt": number,
-                "asked_at": line["t"],
-                "result": IN_FLIGHT,
-            }
+            attempts.begun(line)
+            if row is not None:
+                replies.calls[row] = max(line["n"], replies.calls[row])
             continue
-        row = index.attempts[name, number]
-        row["latency_ms"] = line["ms"]
-        if line["k"] == "reply":
-            index.reply_offset.setdefault(name, offset)
-            row |= {"result": "reply", "status": line["s"], "request_id": _text(line["r"]), "cost_usd": line.get("usd")}
-            row |= {"input_tokens": _count(line.get("in")), "output_tokens": _count(line.get("out"))}
-            row["pricing_tier"] = line.get("tier")
-        else:
-            index.last_fault[name] = line
-            row |= {"result": line["kind"], "status": line.get("status"), "detail": _text(line.get("detail"))}
-            row |= {"wait_ms": line.get("wait_ms"), "request_id": _text(line.get("request_id"))}
-    return index
+        begun = attempts.ended(line)
+        if line["k"] != "reply":
+            replies.last_fault[line["id"]] = (line["kind"], line.get("detail"))
+        elif row is not None and replies.offset[row] == NEVER:
+            replies.offset[row] = offset
+            replies.in_flight[row] = begun.in_flight
+            replies.asked_at[row] = begun.asked_at
+    return replies, attempts.table()
 
 
 def _prediction_rows(
-    path: Path, index: _Index, backend: Backend, presentations: Sequence[Presentation], prompt_hash: str
+    path: Path, replies: _Replies, backend: Backend, presentations: Sequence[Presentation], prompt_hash: str
 ) -> Iterator[dict[str, Any]]:
     with open(path, "rb") as file:
-        for presentation in presentations:
-            offset = index.reply_offset.get(presentation.id)
-            calls = index.calls.get(presentation.id, 0)
-            if offset is None:
-                fault = index.last_fault.get(presentation.id)
-                problem = f"{fault['kind']}: {fault.get('detail') or ''}".rstrip(": ") if fault else "never answered"
-                failed = {"outcome": Outcome.ERROR.value, "problem": _text(problem), "attempts": calls}
+        for place, presentation in enumerate(presentations):
+            calls = int(replies.calls[place])
+            asked_at = replies.asked_at[place]
+            if asked_at is None:
+                failed = {"outcome": Outcome.ERROR.value, "problem": _problem(replies, presentation), "attempts": calls}
                 yield _row(backend, presentation, prompt_hash, **failed)
                 continue
-            file.seek(offset)
+            file.seek(replies.offset[place])
             line = json.loads(file.readline())
-            asked = index.asked[presentation.id, line["n"]]
-            reply = RawReply(line["body"], line["s"], line["r"])
-            reading = backend.read(reply, presentation)
-            run_date = reading.run_date or asked["t"]
+            reading = backend.read(RawReply(line["body"], line["s"], line["r"]), presentation)
+            run_date = reading.run_date or asked_at
             # As reckoned when it was paid: a price that changed since does not rewrite what was spent.
             paid = (line["usd"], line.get("tier")) if "usd" in line else cost(backend.spec, reading, run_date)
             yield _row(
@@ -113,16 +110,24 @@ def _prediction_rows(
                 presentation,
                 prompt_hash,
                 **_read_columns(reading, backend),
-                request_id=_text(line["r"]),
+                request_id=text(line["r"]),
                 attempts=calls,
                 cost_usd=paid[0],
                 pricing_tier=paid[1],
                 latency_ms=line["ms"] if backend.measures_latency else reading.latency_ms,
-                in_flight=asked["f"],
+                in_flight=int(replies.in_flight[place]),
                 # A replay that recorded no date has none: when it was read is not when it was asked.
                 run_date=run_date if backend.measures_latency else reading.run_date,
-                raw=_text(line["body"]),
+                raw=text(line["body"]),
             )
+
+
+def _problem(replies: _Replies, presentation: Presentation) -> str | None:
+    """Why a presentation has no reply: its last fault."""
+    if presentation.id not in replies.last_fault:
+        return "never answered"
+    kind, detail = replies.last_fault[presentation.id]
+    return text(f"{kind}: {detail or ''}".rstrip(": "))
 
 
 def _read_columns(reading: Reading, backend: Backend) -> dict[str, Any]:
@@ -139,18 +144,18 @@ def _read_columns(reading: Reading, backend: Backend) -> dict[str, Any]:
     return {
         "outcome": outcome.value,
         "probabilities": vector,
-        "choice": _text(reading.choice),
+        "choice": text(reading.choice),
         "predicted_index": predicted if outcome is Outcome.OK else None,  # a failure predicts nothing
         "confidence": reading.confidence,
         "top_probability": None if vector is None else max(vector),
         "truncated": reading.truncated,
-        "model_resolved": _text(reading.model),
-        "input_tokens": _count(reading.input_tokens),
-        "output_tokens": _count(reading.output_tokens),
-        "cache_hit_tokens": _count(reading.cache_hit_tokens),
-        "cache_miss_tokens": _count(reading.cache_miss_tokens),
-        "reasoning_tokens": _count(reading.reasoning_tokens),
-        "problem": _text(problem),
+        "model_resolved": text(reading.model),
+        "input_tokens": count(reading.input_tokens),
+        "output_tokens": count(reading.output_tokens),
+        "cache_hit_tokens": count(reading.cache_hit_tokens),
+        "cache_miss_tokens": count(reading.cache_miss_tokens),
+        "reasoning_tokens": count(reading.reasoning_tokens),
+        "problem": text(problem),
     }
 
 
@@ -161,15 +166,6 @@ def _fits(vector: tuple[float, ...], options: int) -> bool:
 
 def _unless_failed(outcome: Outcome) -> Outcome:
     return Outcome.INVALID if outcome is Outcome.OK else outcome
-
-
-def _text(value: str | None) -> str | None:
-    """JSON escapes can smuggle in lone surrogates, which no table stores."""
-    return None if value is None else value.encode("utf-8", "replace").decode("utf-8")
-
-
-def _count(value: int | None) -> int | None:
-    return value if value is not None and 0 <= value < 2**63 else None
 
 
 def _row(backend: Backend, presentation: Presentation, prompt_hash: str, **columns: Any) -> dict[str, Any]:
