@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from zs_assets.protocol.names import AssetName
 from zs_assets.report.calibration_remarks import calibration_remarks
 from zs_assets.report.cascade_verdicts import cascade_verdicts
 from zs_assets.report.inputs import Partition, ReportInputs
+from zs_assets.report.order_explorer import explorer_rows
+from zs_assets.report.order_verdicts import order_verdicts
 from zs_assets.report.publication_answer import publication_answer
 from zs_assets.report.remarks import (
     CONTROL_INTERFACE,
@@ -64,6 +67,7 @@ def build_report(inputs: ReportInputs) -> dict[str, Any]:
         "study": _study(inputs),
         "verdicts": pair_verdicts(inputs, evidence),
         "cascade_verdicts": cascade_verdicts(inputs, analyses, unreadable, metrics),
+        "order_verdicts": order_verdicts(inputs, analyses),
         "remarks": [
             *ranking_remarks(rankings, len(inputs.study.datasets), complete=not unreadable),
             *control_remarks(inputs, metrics),
@@ -157,15 +161,19 @@ def _backend_means(inputs: ReportInputs, metrics: dict[Partition, Row]) -> list[
 
 def _analyses(inputs: ReportInputs, unreadable: dict[Partition, str]) -> dict[str, list[Row]]:
     """Rows of every analysis table whose partitions may be read."""
-    roles = ("backend", "primary", "fallback", "reference")
-    return {
-        name: [
+    roles = ("backend", "primary", "fallback", "reference", "backend_a", "backend_b")
+    public = [facts.name for facts in inputs.datasets if not facts.private]
+    found = {}
+    for name in ANALYSIS_SCHEMAS:
+        table = inputs.analyses.get(name)
+        if table is not None and name == AssetName.ORDER_SCORES.value:
+            table = explorer_rows(table, public)
+        found[name] = [
             row
-            for row in (inputs.analyses[name].to_pylist() if name in inputs.analyses else [])
+            for row in (table.to_pylist() if table is not None else [])
             if not any((row["dataset"], row[role]) in unreadable for role in roles if role in row)
         ]
-        for name in ANALYSIS_SCHEMAS
-    }
+    return found
 
 
 def _curves(inputs: ReportInputs, unreadable: dict[Partition, str]) -> Row:

@@ -10,9 +10,12 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from zs_assets.report.schema_curves import CurvesPart
+from zs_assets.report.schema_part import Part
 from zs_assets.storage import schemas
+from zs_assets.storage.order_schemas import ORDER_TABLES
 from zs_assets.storage.selective_schemas import CASCADE_TABLES, CELL_TABLES, DECISION_LOG_TABLES
 
 SCHEMA_VERSION = 1
@@ -21,13 +24,7 @@ Row = dict[str, Any]
 VerdictStatus = Literal["supported", "not_supported", "not_publishable"]
 
 
-class _Part(BaseModel):
-    """Closed to fields it does not know, and to NaN and infinities, which are no JSON."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-
-class StudyPart(_Part):
+class StudyPart(Part):
     """The study as it was asked."""
 
     name: str = Field(description="the study's name")
@@ -48,7 +45,7 @@ class StudyPart(_Part):
     limitations: list[str] = Field(description="what the study cannot show")
 
 
-class OtherInterval(_Part):
+class OtherInterval(Part):
     """The same difference by the plain bootstrap."""
 
     difference: float = Field(description="a minus b")
@@ -58,7 +55,7 @@ class OtherInterval(_Part):
     weak: str | None = Field(description="why the interval should not be leaned on")
 
 
-class VerdictPart(_Part):
+class VerdictPart(Part):
     """One pair and one question. Figures are null where the status is not_publishable."""
 
     backend_a: str = Field(description="minuend")
@@ -79,7 +76,7 @@ class VerdictPart(_Part):
     reasons: list[str] = Field(description="why it is not publishable; empty otherwise")
 
 
-class CascadeVerdictPart(_Part):
+class CascadeVerdictPart(Part):
     """One cascade on one dataset."""
 
     dataset: str = Field(description="dataset partition")
@@ -93,14 +90,27 @@ class CascadeVerdictPart(_Part):
     reasons: list[str] = Field(description="why it is not publishable; empty otherwise")
 
 
-class PublicationPart(_Part):
+class OrderVerdictPart(Part):
+    """One sentence about the choice-order analysis of a dataset."""
+
+    dataset: str = Field(description="dataset partition")
+    kind: Literal["stability", "noise", "pair", "empty", "meaning"] = Field(
+        description="most and least stable; within repeat noise; two versions; no shared sample; what it does not say"
+    )
+    status: Literal["described", "supported", "not_supported", "not_publishable"] = Field(
+        description="described: a finding without a test; else whether the interval of a pair excludes zero"
+    )
+    sentence: str = Field(description="the finding in words, complete in itself")
+
+
+class PublicationPart(Part):
     """May this be published?"""
 
     possible: bool = Field(description="every gate of every partition that was run passes")
     sentence: str = Field(description="why, and what to do next")
 
 
-class RemarkPart(_Part):
+class RemarkPart(Part):
     """A sentence that is no verdict of a pair."""
 
     kind: Literal["ranking", "control", "calibration", "decision_log", "left_out"] = Field(
@@ -109,7 +119,7 @@ class RemarkPart(_Part):
     sentence: str = Field(description="the remark in words")
 
 
-class DatasetPart(_Part):
+class DatasetPart(Part):
     """One dataset: its source, its size at every step, its hashes."""
 
     name: str = Field(description="dataset partition")
@@ -122,9 +132,10 @@ class DatasetPart(_Part):
     protocol_hash: str = Field(description="sha256 of what was fixed before inference")
     prompt_hash: str = Field(description="sha256 of instructions and criteria")
     private: bool = Field(description="true: no texts and no per-example rows are published")
+    options: list[str] = Field(default=[], description="ids of the declared options, in declared order")
 
 
-class SystemPart(_Part):
+class SystemPart(Part):
     """One system under test."""
 
     name: str = Field(description="backend partition")
@@ -144,7 +155,7 @@ class SystemPart(_Part):
     identity: dict[str, list[str]] = Field(description="recorded facts (hardware, versions): distinct values")
 
 
-class BackendMean(_Part):
+class BackendMean(Part):
     """Equal-weight mean of one system's figures over the datasets that have them."""
 
     backend: str = Field(description="backend partition")
@@ -153,50 +164,7 @@ class BackendMean(_Part):
     datasets: int = Field(description="datasets it covers")
 
 
-class ReliabilityCurve(_Part):
-    """Ten equal bins of the top-label confidence; empty bins have null means."""
-
-    dataset: str = Field(description="dataset partition")
-    backend: str = Field(description="backend partition")
-    lower: list[float] = Field(description="lower edges")
-    upper: list[float] = Field(description="upper edges")
-    count: list[int] = Field(description="valid rows in each bin")
-    mean_confidence: list[float | None] = Field(description="mean confidence of the rows")
-    accuracy: list[float | None] = Field(description="share of them predicted right")
-
-
-class RiskCoverageCurve(_Part):
-    """Risk against coverage, from the highest confidence level down."""
-
-    dataset: str = Field(description="dataset partition")
-    backend: str = Field(description="backend partition")
-    level: list[float] = Field(description="confidence level accepted down to")
-    coverage: list[float] = Field(description="accepted over planned")
-    risk: list[float] = Field(description="errors over accepted")
-    thinned: bool = Field(description="true: only some of the levels are kept")
-
-
-class LatencyCurve(_Part):
-    """Empirical distribution of latency over valid rows."""
-
-    dataset: str = Field(description="dataset partition")
-    backend: str = Field(description="backend partition")
-    deployment: Literal["hosted", "local"] = Field(description="mode of deployment")
-    n: int = Field(description="valid rows")
-    milliseconds: list[float] = Field(description="distinct latencies, ascending")
-    share: list[float] = Field(description="share of rows at or below")
-    thinned: bool = Field(description="true: only some of the points are kept")
-
-
-class CurvesPart(_Part):
-    """Points of the charts."""
-
-    reliability: list[ReliabilityCurve] = Field(description="one per partition with a confidence")
-    risk_coverage: list[RiskCoverageCurve] = Field(description="one per partition with a confidence")
-    latency: list[LatencyCurve] = Field(description="one per partition with a latency")
-
-
-class GatePart(_Part):
+class GatePart(Part):
     """One gate's answer about one partition."""
 
     dataset: str = Field(description="dataset partition; empty: all")
@@ -207,7 +175,7 @@ class GatePart(_Part):
     sentence: str = Field(description="what it found")
 
 
-class MissingPart(_Part):
+class MissingPart(Part):
     """A partition without readable results."""
 
     dataset: str = Field(description="dataset partition")
@@ -215,7 +183,7 @@ class MissingPart(_Part):
     reason: str = Field(description="why")
 
 
-class Report(_Part):
+class Report(Part):
     """report.json"""
 
     schema_version: Literal[1] = Field(description="of this schema")
@@ -225,6 +193,7 @@ class Report(_Part):
     study: StudyPart = Field(description="what was asked")
     verdicts: list[VerdictPart] = Field(description="one per pair and question")
     cascade_verdicts: list[CascadeVerdictPart] = Field(description="one per cascade and dataset")
+    order_verdicts: list[OrderVerdictPart] = Field(description="choice-order findings, dataset by dataset")
     remarks: list[RemarkPart] = Field(description="rankings that reverse, the control, what was left out")
     datasets: list[DatasetPart] = Field(description="one per dataset with a manifest")
     systems: list[SystemPart] = Field(description="one per backend")
@@ -234,7 +203,8 @@ class Report(_Part):
     dataset_means: list[Row] = Field(description="columns of DATASET_MEANS; readable partitions only")
     rankings: list[Row] = Field(description="columns of RANKINGS; readable partitions only")
     analyses: dict[str, list[Row]] = Field(
-        description="tables of selective automation by name, columns of the schemas of those names; readable only"
+        description="tables of the analyses by name, columns of the schemas of those names; readable partitions only; "
+        "`order_scores` is cut to the first sentences of a dataset"
     )
     curves: CurvesPart = Field(description="points of the charts")
     gates: list[GatePart] = Field(description="every gate asked")
@@ -253,7 +223,7 @@ _ROWS = {
 
 ANALYSIS_SCHEMAS = {
     asset.value: schema
-    for tables in (CELL_TABLES, CASCADE_TABLES, DECISION_LOG_TABLES)
+    for tables in (CELL_TABLES, CASCADE_TABLES, DECISION_LOG_TABLES, ORDER_TABLES)
     for asset, schema in tables.items()
 }
 

@@ -1,0 +1,247 @@
+"""The choice-order section: what stands on the page without script, and the data its script switches between.
+
+Every number is written here, once; the script only chooses and draws. Static and live views share the tables.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from zs_assets.report import order_tables
+from zs_assets.report.order_explorer import explorer, sentence_tables
+from zs_assets.report.order_plots import FIGURES, dot_plot, drawn
+from zs_assets.report.order_verdicts import SIGNIFICANT
+from zs_assets.report.order_wording import RULE_WORDS, ZERO_NOTE, group_words, ordered_groups
+from zs_assets.report.tables import Table
+
+Row = dict[str, Any]
+
+READING = (
+    "Each text is asked with the options in several balanced orders. A range is the largest change of any option's "
+    "mean score over the orders, in percentage points. Strict-complete samples have every score from every compared "
+    "system and pass the label check in every reply; score-complete ones need the scores only. Groups are drawn "
+    "differently, so read each by itself."
+)
+CONTROLS_NOTE = (
+    "Same order: replies to identical requests. Excess: different-order minus same-order. Order p: permutation test "
+    f"of the mean range; above {SIGNIFICANT:g} the order effect is not beyond the system's own repeat noise. "
+    "A share of .05 of samples with p ≤ .05 is expected without any order effect."
+)
+AVERAGING_NOTE = (
+    "What asking several rotations and averaging them buys. Cost is the mean of one decision; n/a where a cost is "
+    "unknown. Accuracy needs gold labels."
+)
+POSITIONS_NOTE = "Mean score of whatever stands at a position; whole texts resampled for the intervals."
+
+
+@dataclass(frozen=True)
+class StaticView:
+    """A dataset as it stands without script: strict-complete samples of its first group."""
+
+    title: str
+    samples: str
+    plot: Markup | None
+    plot_note: str
+    shown: tuple[Table, ...]
+    folded: tuple[Table, ...]
+    explorer_note: str
+    sentences: tuple[Table, ...]
+
+
+def has_order_section(report: dict[str, Any]) -> bool:
+    """The study has an order analysis with something to show."""
+    analyses = report["analyses"]
+    return any(analyses[name] for name in ("order_sensitivity", "order_coverage", "repeat_verification"))
+
+
+def order_titles(report: dict[str, Any]) -> dict[str, str]:
+    """Titles of the systems; the name beside one that two systems share."""
+    titles = [system["title"] for system in report["systems"]]
+    return {
+        system["name"]: system["title"]
+        if titles.count(system["title"]) == 1
+        else f"{system['title']} ({system['name']})"
+        for system in report["systems"]
+    }
+
+
+def order_datasets(report: dict[str, Any]) -> list[str]:
+    tables = ("order_sensitivity", "order_coverage", "repeat_verification")
+    present = {row["dataset"] for name in tables for row in report["analyses"][name]}
+    return [dataset for dataset in report["study"]["datasets"] if dataset in present]
+
+
+def static_views(report: dict[str, Any]) -> list[StaticView]:
+    """One view per dataset."""
+    titles = order_titles(report)
+    return [_static(report, dataset, titles) for dataset in order_datasets(report)]
+
+
+def _static(report: dict[str, Any], dataset: str, titles: dict[str, str]) -> StaticView:
+    view = _Rows(report, dataset, "strict_complete", _groups(report, dataset)[0])
+    sensitivity = view.of("order_sensitivity")
+    figure = FIGURES[0]
+    plot = dot_plot(sensitivity, titles, figure)
+    label = f"{figure.words} by system, {dataset}"
+    found = explorer(report, dataset)
+    folded = (
+        order_tables.ranges_table(view.of("order_ranges"), titles),
+        order_tables.averaging_table(view.of("order_averaging"), titles),
+    )
+    shown = (
+        order_tables.sensitivity_table(sensitivity, titles),
+        order_tables.controls_table(sensitivity, titles),
+        order_tables.differences_table(view.of("order_differences"), titles),
+        order_tables.positions_table(view.of("order_positions"), titles),
+        *_coverage(view, titles),
+        order_tables.verification_table(view.whole("repeat_verification"), titles),
+    )
+    return StaticView(
+        title=dataset,
+        samples=f"Strict-complete, {group_words(view.group)}: {order_tables.sample_words(sensitivity)}.",
+        plot=drawn(plot, label, figure.unit) if plot["marks"] else None,
+        plot_note=plot["note"],
+        shown=tuple(table for table in shown if table.rows),
+        folded=tuple(table for table in folded if table.rows),
+        explorer_note=found["note"] if found else "",
+        sentences=tuple(sentence_tables(found, titles)) if found else (),
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of one view."""
+
+    report: dict[str, Any]
+    dataset: str
+    rule: str
+    group: str
+
+    def whole(self, table: str) -> list[Row]:
+        """Of the dataset, whatever the rule and group."""
+        return [row for row in self.report["analyses"][table] if row["dataset"] == self.dataset]
+
+    def grouped(self, table: str) -> list[Row]:
+        return [row for row in self.whole(table) if row["sample_group"] == self.group]
+
+    def of(self, table: str) -> list[Row]:
+        """Of the rule and group; rows about no sample are left out."""
+        return [row for row in self.grouped(table) if row["rule"] == self.rule and row.get("samples") != 0]
+
+    def binned(self, backend: str) -> list[Row]:
+        own = [row for row in self.grouped("order_ranges") if row["rule"] == self.rule]
+        return [row for row in own if row["backend"] == backend]
+
+
+def _groups(report: dict[str, Any], dataset: str) -> list[str]:
+    analyses = report["analyses"]
+    rows = [*analyses["order_sensitivity"], *analyses["order_coverage"]]
+    return ordered_groups([row for row in rows if row["dataset"] == dataset]) or [""]
+
+
+def _coverage(view: _Rows, titles: dict[str, str]) -> tuple[Table, Table]:
+    return (
+        order_tables.coverage_table(view.grouped("order_coverage"), titles),
+        order_tables.exclusions_table(view.grouped("order_exclusions"), titles),
+    )
+
+
+def viewer_data(report: dict[str, Any]) -> Row:
+    """What the script switches between, with every figure already written."""
+    titles = order_titles(report)
+    return {
+        "figures": [{"key": figure.column, "words": figure.words, "unit": figure.unit} for figure in FIGURES],
+        "rules": [{"key": rule, "words": words} for rule, words in RULE_WORDS.items()],
+        "notes": {
+            "zero": ZERO_NOTE,
+            "controls": CONTROLS_NOTE,
+            "averaging": AVERAGING_NOTE,
+            "positions": POSITIONS_NOTE,
+        },
+        "averaging_columns": order_tables.AVERAGING_COLUMNS,
+        "titles": titles,
+        "datasets": [_dataset(report, dataset, titles) for dataset in order_datasets(report)],
+    }
+
+
+def _dataset(report: dict[str, Any], dataset: str, titles: dict[str, str]) -> Row:
+    groups = [group for group in _groups(report, dataset) if group]
+    rows = _Rows(report, dataset, "", "")
+    shown = [*rows.whole("order_sensitivity"), *rows.whole("order_scores")]
+    backends = {row["backend"] for row in shown}
+    return {
+        "name": dataset,
+        "groups": [{"key": group, "words": group_words(group)} for group in groups],
+        "systems": [backend for backend in report["study"]["backends"] if backend in backends],
+        "views": {
+            f"{rule}|{group}": _view(_Rows(report, dataset, rule, group), titles)
+            for rule in RULE_WORDS
+            for group in groups
+        },
+        "coverage": {group: _with_rows(_coverage(_Rows(report, dataset, "", group), titles)) for group in groups},
+        "verification": _with_rows((order_tables.verification_table(rows.whole("repeat_verification"), titles),)),
+        "explorer": explorer(report, dataset),
+    }
+
+
+def _view(rows: _Rows, titles: dict[str, str]) -> Row:
+    """A rule and group: plots of every figure, tables in the order of the sensitivity rows, details by system."""
+    sensitivity = rows.of("order_sensitivity")
+    backends = [row["backend"] for row in sensitivity]
+    return {
+        "samples": order_tables.sample_words(sensitivity),
+        "backends": backends,
+        "plots": {figure.column: dot_plot(sensitivity, titles, figure) for figure in FIGURES},
+        "sensitivity": _table(order_tables.sensitivity_table(sensitivity, titles)),
+        "controls": _table(order_tables.controls_table(sensitivity, titles)),
+        "differences": _with_rows((order_tables.differences_table(rows.of("order_differences"), titles),)),
+        "details": {backend: _details(rows, backend) for backend in backends},
+    }
+
+
+def _details(rows: _Rows, backend: str) -> Row:
+    positions = sorted(_own(rows.of("order_positions"), backend), key=lambda row: row["position"])
+    averaging = sorted(_own(rows.of("order_averaging"), backend), key=lambda row: row["rotations"])
+    return {
+        "bins": [[row["low"], row["high"], row["samples"]] for row in rows.binned(backend)],
+        "even": positions[0]["even"] if positions else None,
+        "positions": [
+            [*(row[name] for name in ("mean_score", "mean_score_low", "mean_score_high")), order_tables.mean_score(row)]
+            for row in positions
+        ],
+        "averaging": [order_tables.averaging_cells(row) for row in averaging],
+        "curve": [[row[name] for name in ("rotations", "median_range", "accuracy", "cost_usd")] for row in averaging],
+    }
+
+
+def _own(rows: Sequence[Row], backend: str) -> list[Row]:
+    return [row for row in rows if row["backend"] == backend]
+
+
+def _table(table: Table) -> Row:
+    return {name: value for name, value in asdict(table).items() if name != "prose_last"}
+
+
+def _with_rows(tables: Sequence[Table]) -> list[Row]:
+    return [_table(table) for table in tables if table.rows]
+
+
+def script_json(value: Any) -> Markup:
+    """JSON that may stand inside a script element: no `</script>`, no `<!--`, no line separators of JavaScript."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def script_hash(script: str) -> str:
+    """The source expression of a Content-Security-Policy that allows exactly this inline script (CSP level 2)."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
