@@ -10,8 +10,9 @@ from zs_assets.assets.graph import StudyGraph
 from zs_assets.gates import Expected, Verdict, predictions_verdicts
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.names import AssetName
-from zs_assets.protocol.plan import presentations
+from zs_assets.protocol.plan import asking_sequence, presentations
 from zs_assets.protocol.question import Example, Presentation, Question
+from zs_assets.protocol.study import Plan
 from zs_assets.storage.examples import examples_of, question_from_json
 from zs_assets.storage.lake import Lake, metadata_of
 
@@ -25,11 +26,16 @@ class PlannedPartition:
 
     examples: list[Example]
     question: Question
-    presentations: list[Presentation]
+    plan: Plan
+    presentations: list[Presentation]  # in the sequence of the tables
     manifest_hash: str
     prompt_hash: str
     protocol_hash: str
     metadata: dict[str, str]
+
+    def asking(self) -> list[Presentation]:
+        """The presentations in the sequence in which calls are made."""
+        return asking_sequence(self.presentations, self.plan)
 
 
 @dataclass(frozen=True)
@@ -41,14 +47,17 @@ class GatedPartition:
     verdicts: tuple[Verdict, ...]
 
 
-def planned_partition(graph: StudyGraph, manifest: pa.Table) -> PlannedPartition:
+def planned_partition(graph: StudyGraph, dataset: str, manifest: pa.Table) -> PlannedPartition:
+    """What the dataset's manifest and plan (its own, or the study's) ask for."""
+    plan = graph.spec.plan_of(graph.spec.dataset(dataset))
     metadata = metadata_of(manifest)
     question = question_from_json(metadata["question"])
     examples = examples_of(manifest)
     return PlannedPartition(
         examples=examples,
         question=question,
-        presentations=presentations(examples, question, graph.spec.plan),
+        plan=plan,
+        presentations=presentations(examples, question, plan),
         manifest_hash=metadata["manifest_hash"],
         prompt_hash=metadata["prompt_hash"],
         protocol_hash=metadata["protocol_hash"],
@@ -70,7 +79,7 @@ def ask_gates(graph: StudyGraph, planned: PlannedPartition, predictions: pa.Tabl
 
 
 def read_manifest(lake: Lake, graph: StudyGraph, dataset: str) -> PlannedPartition:
-    return planned_partition(graph, lake.read(graph.name, AssetName.MANIFEST, dataset=dataset))
+    return planned_partition(graph, dataset, lake.read(graph.name, AssetName.MANIFEST, dataset=dataset))
 
 
 def load_gated(lake: Lake, graph: StudyGraph, dataset: str, backend: str) -> GatedPartition:

@@ -129,7 +129,7 @@ def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
     ):
         cell = context.partition_key.keys_by_dimension  # type: ignore[attr-defined]
         dataset, backend = cell["dataset"], cell["backend"]
-        planned = planned_partition(graph, manifest)
+        planned = planned_partition(graph, dataset, manifest)
         identity = partition_identity(graph, planned, dataset, backend)
         reporter = _progress_reporter(context, progress, graph, dataset, backend)
         collected = _collect(config, workspace, graph, dataset, backend, planned, reporter)
@@ -179,6 +179,7 @@ def _collect(
         planned.presentations,
         workspace.places.journal(graph.name, dataset, backend),
         header,
+        asking=planned.asking(),
         attempt_budget=graph.spec.attempt_budget,
         max_usd=budget.max_usd,
         elsewhere_usd=budget.elsewhere_usd,

@@ -6,15 +6,13 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from zs_assets.backends.base import Backend, CallFault, RawReply, Remedy
 from zs_assets.collection.backoff import wait_before_retry
 from zs_assets.collection.budget import Budget
+from zs_assets.collection.collected import Collected, Progress
 from zs_assets.collection.compaction import compact, not_applicable
 from zs_assets.collection.journal import Journal, JournalHeader, Past, usage_of
 from zs_assets.collection.limiter import EvenlySpaced
@@ -24,40 +22,13 @@ from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Presentation
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a partition is. `cost_usd` is None once any cost is unknown."""
-
-    done: int
-    total: int
-    failures: int
-    cost_usd: float | None
-    tokens: int
-    rate_per_s: float
-    resumed: int
-
-
-@dataclass(frozen=True)
-class Collected:
-    """A complete partition.
-
-    `in_flight_at_stop` counts calls that an earlier, killed run had begun and that may have been billed twice.
-    """
-
-    predictions: pa.Table
-    attempts: pa.Table
-    resumed: int
-    in_flight_at_stop: int
-    torn_line: bool
-    identity: dict[str, str] = field(default_factory=dict)
-
-
 def collect(
     backend: Backend,
     presentations: Sequence[Presentation],
     journal_path: Path,
     header: JournalHeader,
     *,
+    asking: Sequence[Presentation] | None = None,
     attempt_budget: int,
     max_usd: float | None = None,
     elsewhere_usd: float = 0.0,
@@ -67,6 +38,9 @@ def collect(
 ) -> Collected:
     """Every planned presentation's reply as tables; what the journal holds is not asked again.
 
+    The tables are in the sequence of `presentations`; calls are made in that of `asking`, the same ones (None: as
+    planned), by this run and by any that goes on after it.
+
     Raises CollectionStopped (401, JSON 403, budget), JournalError and BackendUnavailable, each with its reason in one
     sentence; the journal then holds everything that was received, and no table exists.
     """
@@ -75,7 +49,8 @@ def collect(
         predictions, attempts = not_applicable(backend, presentations, header.prompt_hash)
         return Collected(predictions, attempts, 0, 0, False)
     money = Budget(spec, backend.question, max_usd, elsewhere_usd)
-    run = _Collection(backend, presentations, attempt_budget, money, retry_errors, on_progress, progress_every_s)
+    sequence = presentations if asking is None else asking
+    run = _Collection(backend, sequence, attempt_budget, money, retry_errors, on_progress, progress_every_s)
     with Journal(journal_path, header, run.on_synced) as journal:
         past = journal.past
         resumed, in_flight = len(past.replied), len(past.open_calls)
@@ -162,8 +137,9 @@ class _Collection:
         """What earlier runs of this partition spent, received and failed counts on."""
         tokens = {p.id: call_tokens(self._question_tokens, p) for p in self._presentations}
         typical = sum(tokens.values()) / max(len(tokens), 1)
+        expected = self._money.expected(typical)
         for usd in past.costs:
-            self._money.replied(usd, self._money.expected(typical))
+            self._money.replied(usd, expected)
         for name in [*past.unanswered, *(name for name, _ in past.open_calls)]:
             self._money.unanswered(self._money.expected(tokens.get(name, typical)))
         self._tokens = past.tokens

@@ -83,6 +83,7 @@ def run_pilot(
             continue
         planned = read_manifest(workspace.lake, graph, dataset)
         part = drawn(planned.presentations, size, seed)
+        chosen = {presentation.id for presentation in part}
         system = cell_backend(workspace.places, graph, dataset, backend, planned.question)
         budget = cell_budget(workspace, graph, dataset, backend, max_usd)
 
@@ -96,6 +97,7 @@ def run_pilot(
                 part,
                 workspace.places.journal(graph.name, dataset, backend),
                 journal_header(graph, planned, dataset, backend, system),
+                asking=[presentation for presentation in planned.asking() if presentation.id in chosen],
                 attempt_budget=graph.spec.attempt_budget,
                 max_usd=budget.max_usd,
                 elsewhere_usd=budget.elsewhere_usd,

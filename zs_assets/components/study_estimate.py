@@ -29,7 +29,9 @@ def study_estimate(graph: StudyGraph, backends: Sequence[str], datasets: Sequenc
         except GateRefused:
             loaded = load_dataset(dataset, study_question=graph.spec.question, study_folder=graph.folder)
             question = loaded.question
-            plan = presentations(draw(loaded.examples, dataset.sample, len(question)), question, graph.spec.plan)
+            plan = presentations(
+                draw(loaded.examples, dataset.sample, len(question)), question, graph.spec.plan_of(dataset)
+            )
         for name, system in graph.systems.items():
             if not backends or name in backends:
                 rows.append({"dataset": dataset.name, "backend": name, **asdict(estimate(system, question, plan))})

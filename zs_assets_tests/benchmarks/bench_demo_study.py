@@ -30,7 +30,7 @@ def plain_seconds(graph: StudyGraph, folder: Path) -> float:
     lake = Workspace.from_environment().lake
     started = time.perf_counter()
     for dataset in graph.spec.datasets:
-        planned = planned_partition(graph, lake.read(graph.name, AssetName.MANIFEST, dataset=dataset.name))
+        planned = planned_partition(graph, dataset.name, lake.read(graph.name, AssetName.MANIFEST, dataset=dataset.name))
         answers = {}
         for name, system in graph.systems.items():
             backend = build_backend(system, planned.question)
