@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zs_assets.stats.order_scores import NO_LABEL, OrderScores, correctly_rounded_sums
@@ -84,6 +84,7 @@ def test_orders_with_the_same_replies_in_another_sequence_have_equal_sums():
     assert np.unique(scores.order_sums[0, :, 0]).tolist() == [math.fsum([0.1, 0.2, 0.3])]
 
 
+@settings(deadline=None)
 @given(
     st.integers(1, 7).flatmap(
         lambda r: st.lists(st.lists(st.floats(-1e100, 1e100), min_size=r, max_size=r), min_size=1)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from zs_assets.stats import range_histogram, sample_sensitivity, summarise_ranges
 from zs_assets.stats.order_sensitivity import RANGE_TOLERANCE
@@ -117,6 +117,7 @@ def test_repeats_that_even_out_are_a_tie_on_the_grid():
     assert sample_sensitivity(two_orders(order, order)).tied.all()
 
 
+@settings(deadline=None)
 @given(small_scores())
 def test_it_is_what_fractions_say(scores):
     sensitivity = sample_sensitivity(scores)
