@@ -128,6 +128,7 @@ from zs_assets.stats.mcnemar import (
     mcnemar_exact,
 )
 from zs_assets.stats.metrics import Metric
+from zs_assets.stats.order_averaging import AveragedRotations, averaging, rotation_cycles
 from zs_assets.stats.order_completeness import (
     CompletenessRule,
     ScoreCoverage,
@@ -205,6 +206,7 @@ __all__ = [
     "Answers",
     "AurocComparison",
     "AurocDifference",
+    "AveragedRotations",
     "Band",
     "BootstrapInterval",
     "CalibrationBins",
@@ -263,6 +265,7 @@ __all__ = [
     "accuracy_targets",
     "agreement",
     "auroc",
+    "averaging",
     "best_point",
     "best_routed_point",
     "brier_rows",
@@ -319,6 +322,7 @@ __all__ = [
     "resample_counts",
     "resampled_wins",
     "risk_coverage",
+    "rotation_cycles",
     "route_verdict",
     "row_sums",
     "rows_to_certify",
