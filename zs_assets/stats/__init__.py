@@ -157,6 +157,7 @@ from zs_assets.stats.proper_scores import (
     nll_rows,
 )
 from zs_assets.stats.ranking import RankingReversal, ranking_reversals, ranks
+from zs_assets.stats.repeat_verification import RepeatVerification, repeat_verification
 from zs_assets.stats.resampling import (
     Scheme,
     dataset_stream,
@@ -249,6 +250,7 @@ __all__ = [
     "Reference",
     "References",
     "RepeatControls",
+    "RepeatVerification",
     "ResampledWins",
     "RiskCoverage",
     "RouteVerdict",
@@ -318,6 +320,7 @@ __all__ = [
     "ranks",
     "renormalise",
     "repeat_controls",
+    "repeat_verification",
     "reported_confidence",
     "resample_counts",
     "resampled_wins",
