@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -40,6 +41,9 @@ _NOT_IN_THE_HASH = {
 ModelRule = Literal["resolved", "echo", "constant", "alias", "served_name"]
 """What the reply's model string is: the version behind an alias, the request's string repeated, one string whatever the
 weights, an alias that may move, or the name its operator serves it under."""
+
+Queue = Literal["hosted", "cpu", "gpu"]
+"""Kinds of machine that runs are sent to, past one machine."""
 
 
 class SystemSpec(_Strict):
@@ -86,6 +90,16 @@ class SystemSpec(_Strict):
     def pool(self) -> str:
         """Dagster pool: local backends run alone, or parallel runs corrupt their latency."""
         return "local_cpu" if self.deployment == "local" else f"provider_{self.provider or self.name}"
+
+    @property
+    def queue(self) -> Queue:
+        """Kind of machine its runs need: a GPU, a processor to themselves, or hardly more than a connection.
+
+        A server that one starts oneself counts as local: its run must reach it, and shares its machine.
+        """
+        if re.match(r"gpu\b", self.needs, re.IGNORECASE):
+            return "gpu"
+        return "cpu" if self.pool == "local_cpu" else "hosted"
 
     @property
     def is_free(self) -> bool:
