@@ -20,23 +20,19 @@ from zs_assets_tests.stats.rotation_replies import (
     rotations,
 )
 
-
 Vector = list[Fraction]
 
 
 def exact_order_means(scores: OrderScores) -> list[list[Vector]]:
     """Mean of the repeats as a fraction, by sample and order; 0.21 is 21/100."""
     return [
-        [
-            [sum(Fraction(str(x)) for x in replies) / scores.n_repeats for replies in order.T.tolist()]
-            for order in orders
-        ]
-        for orders in scores.scores
+        [mean_vector([[Fraction(str(x)) for x in reply] for reply in order]) for order in orders]
+        for orders in scores.scores.tolist()
     ]
 
 
 def mean_vector(vectors: list[Vector]) -> Vector:
-    return [sum(column) / len(vectors) for column in zip(*vectors, strict=True)]
+    return [sum(column, Fraction()) / len(vectors) for column in zip(*vectors, strict=True)]
 
 
 def decisions_by_loop(orders: list[Vector], n_options: int, r: int) -> list[Vector]:
