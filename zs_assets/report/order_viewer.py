@@ -17,7 +17,7 @@ from markupsafe import Markup
 from zs_assets.report import order_tables
 from zs_assets.report.order_explorer import explorer, sentence_tables
 from zs_assets.report.order_plots import FIGURES, dot_plot, drawn
-from zs_assets.report.order_verdicts import SIGNIFICANT
+from zs_assets.report.order_verdicts import SIGNIFICANT, by_stability
 from zs_assets.report.order_wording import RULE_WORDS, ZERO_NOTE, group_words, ordered_groups
 from zs_assets.report.tables import Table
 
@@ -86,13 +86,13 @@ def static_views(report: dict[str, Any]) -> list[StaticView]:
 
 def _static(report: dict[str, Any], dataset: str, titles: dict[str, str]) -> StaticView:
     view = _Rows(report, dataset, "strict_complete", _groups(report, dataset)[0])
-    sensitivity = view.of("order_sensitivity")
     figure = FIGURES[0]
+    sensitivity = by_stability(view.of("order_sensitivity"), figure.column)
     plot = dot_plot(sensitivity, titles, figure)
     label = f"{figure.words} by system, {dataset}"
     found = explorer(report, dataset)
     folded = (
-        order_tables.ranges_table(view.of("order_ranges"), titles),
+        order_tables.ranges_table(view.bins(), titles),
         order_tables.averaging_table(view.of("order_averaging"), titles),
     )
     shown = (
@@ -133,11 +133,14 @@ class _Rows:
 
     def of(self, table: str) -> list[Row]:
         """Of the rule and group; rows about no sample are left out."""
-        return [row for row in self.grouped(table) if row["rule"] == self.rule and row.get("samples") != 0]
+        return [row for row in self._ruled(table) if row.get("samples") != 0]
 
-    def binned(self, backend: str) -> list[Row]:
-        own = [row for row in self.grouped("order_ranges") if row["rule"] == self.rule]
-        return [row for row in own if row["backend"] == backend]
+    def bins(self) -> list[Row]:
+        """Of the rule and group; an empty bin is a figure."""
+        return self._ruled("order_ranges")
+
+    def _ruled(self, table: str) -> list[Row]:
+        return [row for row in self.grouped(table) if row["rule"] == self.rule]
 
 
 def _groups(report: dict[str, Any], dataset: str) -> list[str]:
@@ -210,7 +213,7 @@ def _details(rows: _Rows, backend: str) -> Row:
     positions = sorted(_own(rows.of("order_positions"), backend), key=lambda row: row["position"])
     averaging = sorted(_own(rows.of("order_averaging"), backend), key=lambda row: row["rotations"])
     return {
-        "bins": [[row["low"], row["high"], row["samples"]] for row in rows.binned(backend)],
+        "bins": [[row["low"], row["high"], row["samples"]] for row in _own(rows.bins(), backend)],
         "even": positions[0]["even"] if positions else None,
         "positions": [
             [*(row[name] for name in ("mean_score", "mean_score_low", "mean_score_high")), order_tables.mean_score(row)]

@@ -75,7 +75,7 @@ def render_page(report: dict[str, Any]) -> str:
 
 def order_section(report: dict[str, Any]) -> OrderSection:
     """Static views, script and data of the choice-order section."""
-    script = _resource("order_viewer.js")
+    script = _resource("order_drawing.js") + _resource("order_viewer.js")
     return OrderSection(static_views(report), Markup(script), script_hash(script), script_json(viewer_data(report)))
 
 

@@ -1,0 +1,120 @@
+"use strict";
+// Elements and drawings of the choice-order section. Text goes in as text nodes only: titles are data of others.
+const orderDrawing = (() => {
+  function make(tag, attributes, ...children) {
+    return filled(document.createElement(tag), attributes, children);
+  }
+
+  function draw(tag, attributes, ...children) {
+    return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+  }
+
+  function filled(element, attributes, children) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value !== null && value !== undefined) element.setAttribute(name, String(value));
+    }
+    element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+    return element;
+  }
+
+  function dotPlot(plot, figure, where, system) {
+    const top = 22, height = 38;
+    const bottom = top + height * plot.marks.length;
+    const at = (value) => `${(100 * value / plot.axis).toFixed(3)}%`;
+    const named = `${figure.words} by system, ${where}`;
+    const grid = [0, 1, 2, 3, 4].flatMap((step) => {
+      const x = `${25 * step}%`;
+      const anchor = ["start", "middle", "middle", "middle", "end"][step];
+      const words = `${Number((plot.axis * step / 4).toPrecision(6))}${step === 4 ? ` ${figure.unit}` : ""}`;
+      return [draw("line", { x1: x, x2: x, y1: top - 4, y2: bottom, class: "grid" }),
+        draw("text", { x, y: 12, class: "tick", "text-anchor": anchor }, words)];
+    });
+    const rows = plot.marks.map((mark, position) => {
+      const y = top + height * position;
+      const line = y + 27;
+      const chosen = mark.backend === system ? " chosen" : "";
+      return draw("g", { class: "interval", "data-backend": mark.backend },
+        draw("text", { x: 0, y: y + 15, class: `row-label${chosen}` }, mark.title),
+        draw("text", { x: "100%", y: y + 15, class: "row-figure", "text-anchor": "end" }, mark.label),
+        draw("line", { x1: "0%", x2: "100%", y1: line, y2: line, class: "rule" }),
+        mark.noise_high === null ? null : draw("rect", {
+          x: at(mark.noise_low), width: at(mark.noise_high - mark.noise_low), y: line - 7, height: 14, class: "noise" }),
+        mark.high === null ? null : draw("line", { x1: at(mark.low), x2: at(mark.high), y1: line, y2: line, class: "whisker" }),
+        mark.value === null ? null : draw("circle", { cx: at(mark.value), cy: line, r: 4.5 }));
+    });
+    return draw("svg", { width: "100%", height: bottom, role: "img", "aria-label": named, class: "chart order-dots" },
+      draw("title", {}, named), grid, rows);
+  }
+
+  function picture(label, height, ...parts) {
+    return draw("svg", { viewBox: `0 0 340 ${height}`, role: "img", "aria-label": label, class: "chart" },
+      draw("title", {}, label), parts);
+  }
+
+  function label(x, y, words, kind, anchor) {
+    return draw("text", { x, y, class: kind, "text-anchor": anchor || "middle" }, words);
+  }
+
+  const plain = (value) => String(Number(value.toPrecision(3)));
+
+  function histogram(bins) {
+    const most = Math.max(1, ...bins.map((bin) => bin[2]));
+    const last = bins[bins.length - 1][1] || 1;
+    const first = bins[0][0];
+    const x = (value) => 34 + 296 * (value - first) / (last - first || 1);
+    const bars = bins.map(([low, high, samples]) => {
+      const tall = samples ? Math.max(1, 116 * samples / most) : 0;
+      const wide = Math.max(1, x(high) - x(low) - 1);
+      return draw("rect", { x: x(low), width: wide, y: 134 - tall, height: tall, class: "bar" },
+        draw("title", {}, `${plain(low)} to ${plain(high)} points: ${samples} samples`));
+    });
+    return picture("Samples by score range", 166,
+      draw("line", { x1: 34, x2: 330, y1: 134, y2: 134, class: "rule" }), bars,
+      label(30, 24, String(most), "tick", "end"), label(30, 138, "0", "tick", "end"),
+      [0, 1, 2].map((step) => label(34 + 148 * step, 149, plain(first + (last - first) * step / 2), "tick")),
+      label(182, 163, "range, points", "axis"));
+  }
+
+  function positions(rows, even) {
+    const values = rows.flatMap((row) => row.slice(0, 3)).filter((value) => value !== null).concat(even);
+    const low = Math.min(...values), high = Math.max(...values);
+    const margin = (high - low || 1) * 0.12;
+    const y = (value) => 134 - 116 * (value - low + margin) / (high - low + 2 * margin);
+    const x = (at) => 52 + 270 * (at + 0.5) / rows.length;
+    const marks = rows.map(([mean, from, to, words], at) => draw("g", { class: "interval" },
+      draw("title", {}, `position ${at + 1}: ${words}`),
+      from === null || to === null ? null : draw("line", { x1: x(at), x2: x(at), y1: y(from), y2: y(to), class: "whisker" }),
+      mean === null ? null : draw("circle", { cx: x(at), cy: y(mean), r: 4 })));
+    const every = Math.ceil(rows.length / 14);
+    return picture("Mean score by position", 166,
+      draw("line", { x1: 44, x2: 330, y1: y(even), y2: y(even), class: "even" }), marks,
+      label(40, y(even) + 4, plain(even), "tick", "end"),
+      Math.abs(y(high) - y(even)) > 14 ? label(40, y(high) + 4, plain(high), "tick", "end") : null,
+      Math.abs(y(low) - y(even)) > 14 ? label(40, y(low) + 4, plain(low), "tick", "end") : null,
+      rows.map((row, at) => (at % every ? null : label(x(at), 149, String(at + 1), "tick"))),
+      label(187, 163, "position (1 is sent first)", "axis"));
+  }
+
+  function curve(rows, column, words, kind) {
+    const drawn = rows.filter((row) => row[column] !== null);
+    if (!drawn.length) return null;
+    const scale = column === 2 ? 100 : 1;
+    const values = drawn.map((row) => row[column] * scale);
+    const floor = column === 1 ? 0 : Math.min(...values), high = Math.max(...values);
+    const last = Math.max(...rows.map((row) => row[0]));
+    const x = (rotations) => 52 + 270 * (last === 1 ? 0.5 : (rotations - 1) / (last - 1));
+    const y = (value) => 130 - 108 * (high === floor ? 0.5 : (value - floor) / (high - floor));
+    const line = drawn.map((row, at) => `${at ? "L" : "M"}${x(row[0]).toFixed(1)} ${y(values[at]).toFixed(1)}`).join("");
+    return picture(words, 166,
+      draw("line", { x1: 44, x2: 330, y1: 134, y2: 134, class: "rule" }),
+      draw("path", { d: line, class: `curve ${kind}`, fill: "none" }),
+      drawn.map((row, at) => draw("circle", { cx: x(row[0]), cy: y(values[at]), r: 4, class: kind },
+        draw("title", {}, `${row[0]} rotations: ${plain(values[at])}${row[3] === null ? "" : `, ${row[3]} USD`}`))),
+      label(40, y(high) + 4, plain(high), "tick", "end"),
+      high === floor ? null : label(40, y(floor) + 4, plain(floor), "tick", "end"),
+      drawn.map((row) => label(x(row[0]), 149, String(row[0]), "tick")),
+      label(187, 163, "rotations averaged (cost: see the table)", "axis"));
+  }
+
+  return { make, dotPlot, histogram, positions, curve, plain };
+})();
