@@ -8,7 +8,6 @@ band: it is zero for a system that always repeats itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ from zs_assets.stats.order_scores import OrderScores
 from zs_assets.stats.vectors import Floats
 
 PERMUTATIONS = 200
-"""Shared by all samples. The smallest p value is 1/201."""
+"""The smallest p value is 1/201."""
 
 SAMPLE_LEVEL = 0.05
 """A sample counts as one where order matters from here down; without an effect this share of samples is expected."""
@@ -29,11 +28,6 @@ The same three doubles added in another sequence differ by about 1e-16; the smal
 """
 
 BAND_QUANTILES = (0.025, 0.975)
-
-# float32 holds every integer up to here, and a product with 0 and 1 adds whole numbers only.
-_EXACT_IN_FLOAT32 = 2**24
-# Sums handled at once: 16 MB as float32, 32 MB as float64, and as much again for what is made of them.
-_CELLS_PER_BLOCK = 2**22
 
 
 @dataclass(frozen=True)
@@ -143,9 +137,10 @@ def order_effect(
 def order_shuffles(scores: OrderScores, *, permutations: int = PERMUTATIONS, rng: np.random.Generator) -> OrderShuffles:
     """Shuffle replies, then repeat residuals, over the orders x repeats of each sample.
 
-    A shuffle is shared by all samples. If orders do nothing, replies of a sample can be exchanged, so permuting all
-    samples alike is a valid joint permutation; samples with the same shuffle are not independent of each other, which
-    the test of the mean allows for by shuffling the whole mean. The shuffles are one product with a matrix of 0 and 1.
+    Every sample has shuffles of its own. Sharing one among all samples would be valid too, but samples react to a
+    position alike: by chance a shared shuffle restores the effect in all of them at once, and the mean range tells
+    little. A system that without any noise gives .3 to whatever stands first has p = .13 with shared shuffles, 1/201
+    with own ones, which take no more time: a matrix of 0 and 1 for all samples was as slow as these gathers.
 
     The residual of a reply is its distance from its order's mean times sqrt(R / (R - 1)): repeats lie closer to their
     own mean than to the true one, by that factor. Residuals are formed from differences, so equal repeats give zero
@@ -170,26 +165,52 @@ def order_shuffles(scores: OrderScores, *, permutations: int = PERMUTATIONS, rng
     scores.require_complete()
     if permutations < 1:
         raise ValueError(f"permutations is {permutations}: give at least 1.")
-    assignments = _assignments(scores.n_orders, scores.n_repeats, permutations, rng)
     sums = scores.order_sums
+    values = scores.values.astype(np.float64)
+    # One gather serves both: replies and residuals lie side by side in the last axis.
+    cells = values if scores.n_repeats == 1 else np.concatenate([values, _residuals(values)], axis=3)
+    ranges = _shuffled_ranges(cells, scores.n_options, permutations, rng)
+    repeats, units = scores.n_repeats, scores.units_per_score
     return OrderShuffles(
         observed=(sums.max(axis=1) - sums.min(axis=1)).max(axis=1).astype(np.float64),
-        shuffled=_shuffled_ranges(scores.values, assignments, _product_type(scores, scores.units_per_score)),
-        noise_points=_noise_points(scores, assignments) if scores.n_repeats > 1 else None,
+        shuffled=ranges[0],
+        noise_points=ranges[1] * _residual_points(repeats, units) if repeats > 1 else None,
         tolerance=TIE_TOLERANCE if scores.grid is None else 0.0,
     )
 
 
-def _noise_points(scores: OrderScores, assignments: np.ndarray) -> Floats:
-    """float64 (N, n): ranges of the shuffled residuals."""
-    repeats = scores.n_repeats
-    # R times the residual: whole numbers on the grid, and as doubles none of them overflows.
-    from_first = (scores.values - scores.values[:, :, :1]).astype(np.float64)
-    residuals = repeats * from_first - from_first.sum(axis=2, keepdims=True)
-    exact = _product_type(scores, repeats * scores.units_per_score)
-    widened = math.sqrt(repeats / (repeats - 1))
-    in_points = widened * 100 / (repeats * repeats * scores.units_per_score)
-    return _shuffled_ranges(residuals, assignments, exact) * in_points
+def _residuals(values: Floats) -> Floats:
+    """R times the distance of each reply from its order's mean, (n, O, R, K): whole numbers on the grid."""
+    from_first = values - values[:, :, :1]
+    return values.shape[2] * from_first - from_first.sum(axis=2, keepdims=True)
+
+
+def _residual_points(repeats: int, units_per_score: int) -> float:
+    """Points of a mean over the repeats, widened, per unit of a sum of `_residuals`."""
+    return math.sqrt(repeats / (repeats - 1)) * 100 / (repeats * repeats * units_per_score)
+
+
+def _shuffled_ranges(cells: Floats, n_options: int, permutations: int, rng: np.random.Generator) -> Floats:
+    """Ranges under each shuffle as differences of two sums of R values, float64 (blocks, N, n).
+
+    Parameters
+    ----------
+    cells : float64 (n, O, R, blocks * K)
+        Blocks are shuffled alike, and each has its own range.
+    n_options : int
+        K.
+    """
+    n, n_orders, n_repeats, width = cells.shape
+    replies = cells.reshape(n, n_orders * n_repeats, width)
+    ranges = np.empty((width // n_options, permutations, n))
+    in_sequence = np.tile(np.arange(n_orders * n_repeats), (permutations, 1))
+    for sample, of_sample in enumerate(replies):
+        shuffles = rng.permuted(in_sequence, axis=1).reshape(permutations, n_orders, n_repeats)
+        # Repeats and orders first: sums and extremes then run over long rows.
+        sums = of_sample[shuffles.transpose(2, 1, 0)].sum(axis=0)
+        widest = sums.max(axis=0) - sums.min(axis=0)
+        ranges[:, :, sample] = widest.reshape(permutations, -1, n_options).max(axis=2).T
+    return ranges
 
 
 def _noise_band(points: Floats, threshold_points: float) -> NoiseBand:
@@ -202,49 +223,3 @@ def _noise_band(points: Floats, threshold_points: float) -> NoiseBand:
 def _band(figure: Floats) -> Band:
     low, high = np.quantile(figure, BAND_QUANTILES)
     return Band(float(figure.mean()), float(low), float(high))
-
-
-def _product_type(scores: OrderScores, largest: int) -> type[np.floating]:
-    """Type in which sums of R values of at most `largest` are exact, or double where nothing is."""
-    exact = scores.grid is not None and scores.n_repeats * largest <= _EXACT_IN_FLOAT32
-    return np.float32 if exact else np.float64
-
-
-def _assignments(n_orders: int, n_repeats: int, permutations: int, rng: np.random.Generator) -> np.ndarray:
-    """0 and 1, float32 (N, O, O * R): which replies shuffle i puts into order o; R of them."""
-    cells = np.tile(np.arange(n_orders * n_repeats), (permutations, 1))
-    shuffled = rng.permuted(cells, axis=1).reshape(permutations, n_orders, n_repeats)
-    assignments = np.zeros((permutations, n_orders, n_orders * n_repeats), dtype=np.float32)
-    np.put_along_axis(assignments, shuffled, 1, axis=2)
-    return assignments
-
-
-def _shuffled_ranges(values: np.ndarray, assignments: np.ndarray, kind: type[np.floating]) -> Floats:
-    """Range of each sample under each shuffle, float64 (N, n), as a difference of two sums of R values.
-
-    Parameters
-    ----------
-    values : (n, O, R, K)
-    assignments : (N, O, O * R)
-    kind : type
-        Of the product.
-    """
-    n, n_orders, _, n_options = values.shape
-    n_shuffles, _, n_cells = assignments.shape
-    ranges = np.empty((n_shuffles, n))
-    stacked = assignments.astype(kind, copy=False)
-    for samples, shuffles in _blocks(n, n_shuffles, n_orders * n_options):
-        cells = np.moveaxis(values[samples].reshape(-1, n_cells, n_options), 1, 0).reshape(n_cells, -1).astype(kind)
-        sums = (stacked[shuffles].reshape(-1, n_cells) @ cells).reshape(-1, n_orders, cells.shape[1])
-        widest = sums.max(axis=1) - sums.min(axis=1)
-        ranges[shuffles, samples] = widest.reshape(len(widest), -1, n_options).max(axis=2)
-    return ranges
-
-
-def _blocks(n: int, n_shuffles: int, cells_of_one: int) -> Iterator[tuple[slice, slice]]:
-    """Slices of samples and shuffles whose sums fit the memory of a block."""
-    samples = min(n, max(1, _CELLS_PER_BLOCK // cells_of_one))
-    shuffles = max(1, _CELLS_PER_BLOCK // (cells_of_one * samples))
-    for first in range(0, n, samples):
-        for start in range(0, n_shuffles, shuffles):
-            yield slice(first, first + samples), slice(start, start + shuffles)
