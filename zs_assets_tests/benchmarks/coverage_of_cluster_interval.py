@@ -1,9 +1,13 @@
 """How often the interval over whole texts holds the truth, where copies of a text mostly agree.
 
-Run with `python -m zs_assets_tests.benchmarks.coverage_of_cluster_interval [samples]`. The number of copies is drawn
-with the text from a fixed list, since the published study gives totals only (721 samples of 674 texts). A text has a
-rate of its own for each of two systems; its copies hit with a noise of their own around it. The truth is the share in
-the population of texts: by sample, texts weigh as often as they are copied; by text, alike.
+Run with `python -m zs_assets_tests.benchmarks.coverage_of_cluster_interval [samples]`. How many copies each text has
+is assumed, since the published study gives totals only (721 samples of 674 texts). A text has a score of its own for
+each of two systems, in part the same; every copy adds a little noise, and a score above a limit is a hit. Copies do
+not depend on scores, so both weightings estimate the same share.
+
+1,000 studies each gave 94 to 96 % for the shapes like the published one, where single samples give 88 to 91 %, and
+93 to 96 % with one text of 20 or 60 copies among 150, where single samples give 73 % and 17 %. The limit is a sample
+of which three texts are more than a third: 91 % weighted by sample, 93 % by text.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from scipy.special import ndtr
 
 from zs_assets.stats.cluster_bootstrap import ClusterDraws
 
-SAMPLES, RESAMPLES, SEED = 2000, 2000, 20261014
+SAMPLES, RESAMPLES, SEED = 1000, 1000, 20261014
 
 
 @dataclass(frozen=True)

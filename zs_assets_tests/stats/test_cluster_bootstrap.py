@@ -212,7 +212,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_the_interval_of_whole_texts_covers_and_that_of_single_samples_does_not() -> None:
-    # One text with 60 copies among 245 samples. 2,000 simulated studies gave 94 to 95 % for whole texts and 19 % for
+    # One text with 60 copies among 245 samples. 1,000 simulated studies gave 94 to 96 % for whole texts and 17 % for
     # single samples (benchmarks/coverage_of_cluster_interval.py); 300 of them have an error of 1.3 %.
     covered = simulated_coverage(HARSH, samples=300, resamples=400)
     for kind in (SAMPLE, TEXT, PAIRED):
