@@ -16,6 +16,7 @@ from zs_assets.assets.comparison_assets import comparison_assets
 from zs_assets.assets.dataset_assets import dataset_assets
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.metrics_assets import metrics_asset
+from zs_assets.assets.order_assets import order_assets
 from zs_assets.assets.pair_analysis_assets import pair_analysis_assets
 from zs_assets.assets.predictions_assets import prediction_assets
 from zs_assets.assets.publication_asset import publication_asset
@@ -107,6 +108,7 @@ def study_definitions(graph: StudyGraph) -> dg.Definitions:
             *comparison_assets(graph),
             *calibration_assets(graph),
             *pair_analysis_assets(graph),
+            *order_assets(graph),
             warehouse_asset(graph),
             report_asset(graph),
             publication_asset(graph),
@@ -140,7 +142,7 @@ def study_definitions(graph: StudyGraph) -> dg.Definitions:
 
 
 def _analysis_jobs(graph: StudyGraph) -> list[dg.UnresolvedAssetJobDefinition]:
-    """One job per analysis of selective automation: their partitions differ."""
+    """One job per analysis: their partitions differ."""
     return [
         dg.define_asset_job(
             f"{graph.name}__analyse_{name}",

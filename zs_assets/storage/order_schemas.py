@@ -152,7 +152,10 @@ ORDER_POSITIONS = _columns(
     _SHARED,
     _BACKEND,
     _counts(("position", "0 is what is sent first")),
-    _figures(("mean_score", "mean score of whatever stands there, points"), ("even", "100 / options: no preference")),
+    _figures(
+        ("mean_score", "mean score of whatever stands there, points"),
+        ("even", "mean over the positions: no preference"),
+    ),
     _interval("mean_score", "whole texts resampled, samples weigh alike"),
 )
 """One row per system and position."""
@@ -174,7 +177,7 @@ ORDER_AVERAGING = _columns(
     _interval("accuracy_gain", "whole texts resampled, samples weigh alike"),
     _figures(("cost_usd", "mean cost of one decision; null where a cost is unknown"), ("calls", "per decision")),
 )
-"""One row per system and number of rotations: what asking more orders buys."""
+"""One row per system and number of rotations: what asking more orders buys. Of the first repeat of each order alone."""
 
 ORDER_SCORES = _columns(
     _DATASET,
