@@ -52,7 +52,7 @@ class ClusterDraws:
 
     In simulations the 95 % intervals cover 93 to 96 % with one text of up to 60 copies among 150 texts, but 91 %
     (weighted by sample) where three texts are more than a third of the samples; single samples in place of texts
-    gave 88 % to 17 % (`zs_assets_tests/benchmarks/coverage_of_cluster_interval.py`).
+    gave 91 % to 17 % (`zs_assets_tests/benchmarks/coverage_of_cluster_interval.py`).
     """
 
     texts: NDArray[np.integer]
