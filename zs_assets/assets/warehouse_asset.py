@@ -73,9 +73,11 @@ def _files_or_table(
 ) -> list[str] | pa.Table:
     if not cells:
         return EMPTY[asset.value]
-    paths = [lake.table(graph.name, asset, dataset=dataset, backend=backend) for dataset, backend in cells]
-    if all(isinstance(path, Path) for path in paths):
-        return [str(path.absolute()) for path in paths]
+    files = [
+        file for dataset, backend in cells for file in lake.files(graph.name, asset, dataset=dataset, backend=backend)
+    ]
+    if all(isinstance(file, Path) for file in files):
+        return [str(file.absolute()) for file in files]
     parts = []
     for dataset, backend in cells:
         table = lake.read(graph.name, asset, dataset=dataset, backend=backend)

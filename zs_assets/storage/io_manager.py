@@ -8,11 +8,11 @@ import dagster as dg
 import pyarrow as pa
 from upath import UPath
 
-from zs_assets.storage.lake import TABLE, read_table, write_table
+from zs_assets.storage.lake import read_table, write_table
 
 
 class LakeIOManager(dg.UPathIOManager):
-    """Stores `<lake>/<study>/<asset>/dataset=.../backend=.../part.parquet`.
+    """Stores part files and their receipt in the folder `<lake>/<study>/<asset>/dataset=.../backend=...`.
 
     The base class formats a multi-partition key as its dimensions' keys in alphabetical order joined by slashes; our
     keys are slugs, so the names can be put back.
@@ -27,17 +27,18 @@ class LakeIOManager(dg.UPathIOManager):
             keys = dict(zip(names, partition.split("/"), strict=True))
             for name in ("dataset", *(name for name in names if name != "dataset")):
                 path = path / f"{name}={keys[name]}"
-            return path / TABLE
-        return path / f"dataset={partition}" / TABLE
-
-    def get_asset_relative_path(self, context: Any) -> UPath:
-        path = super().get_asset_relative_path(context)
-        return path if context.has_asset_partitions else path / TABLE
+            return path
+        return path / f"dataset={partition}"
 
     def dump_to_path(self, context: dg.OutputContext, obj: pa.Table, path: UPath) -> None:
-        digest = write_table(path, obj)
+        written = write_table(path, obj)
         context.add_output_metadata(
-            {"dagster/row_count": obj.num_rows, "file_sha256": digest, "bytes": path.stat().st_size}
+            {
+                "dagster/row_count": obj.num_rows,
+                "file_sha256": written.sha256,
+                "files": written.files,
+                "bytes": written.bytes,
+            }
         )
 
     def load_from_path(self, context: dg.InputContext, path: UPath) -> pa.Table:

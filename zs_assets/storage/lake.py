@@ -1,7 +1,8 @@
 """The Parquet lake: hive-partitioned folders, whole files replaced atomically, a receipt beside each table.
 
-A receipt holds the sha256 of the file's bytes. A reader that finds another hash refuses the table: it was changed
-after it was written, or a write was cut off.
+A table is one file, `part.parquet`; a large one with repeats is a file per repeat, `part-0.parquet` and so on. The
+receipt holds the sha256 of every file's bytes. A reader that finds another hash, or a file more or less, refuses the
+table: it was changed after it was written, or a write was cut off.
 """
 
 from __future__ import annotations
@@ -9,20 +10,27 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import uuid
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from upath import UPath
 
 from zs_assets import __version__
 from zs_assets.protocol.errors import GateRefused, StorageError
-from zs_assets.protocol.hashing import sha256_bytes
+from zs_assets.protocol.hashing import sha256_bytes, sha256_json
 from zs_assets.protocol.names import AssetName
 
 TABLE = "part.parquet"
+PART = re.compile(r"part(-\d+)?\.parquet")
+REPEAT = "repeat"
+ROWS_OF_ONE_FILE = 10_000
 RECEIPT = "receipt.json"
 GATES = "gates.json"
 
@@ -57,32 +65,105 @@ def write_bytes(path: UPath, data: bytes) -> None:
         ) from None
 
 
-def write_table(path: UPath, table: pa.Table) -> str:
-    """Writes the table and its receipt; returns the sha256 of the file."""
-    data = parquet_bytes(table)
-    digest = sha256_bytes(data)
-    write_bytes(path, data)
-    receipt = {"sha256": digest, "rows": table.num_rows, "package_version": __version__}
-    write_bytes(cast(UPath, path.parent / RECEIPT), json.dumps(receipt, indent=1).encode())
-    return digest
+@dataclass(frozen=True)
+class Written:
+    """A table on the lake: `sha256` changes when anything of it changes."""
+
+    sha256: str
+    files: int
+    bytes: int
 
 
-def read_table(path: UPath) -> pa.Table:
-    """The table, if its bytes are those the receipt names; GateRefused otherwise."""
+def write_table(folder: UPath, table: pa.Table) -> Written:
+    """Writes the table's part files and the receipt that names them.
+
+    Parts of another form or of a larger plan are removed before the receipt is written: killed at any moment, this
+    leaves a receipt that does not fit what is there, which every reader refuses.
+    """
+    digests, size = {}, 0
+    for name, part in _parts(table).items():
+        data = parquet_bytes(part)
+        write_bytes(cast(UPath, folder / name), data)
+        digests[name] = sha256_bytes(data)
+        size += len(data)
+    for stale in set(part_names(folder)) - set(digests):
+        (folder / stale).unlink()
+    receipt = {"sha256": _whole(digests), "rows": table.num_rows, "package_version": __version__}
+    if set(digests) != {TABLE}:
+        receipt["files"] = digests
+    write_bytes(cast(UPath, folder / RECEIPT), json.dumps(receipt, indent=1).encode())
+    return Written(receipt["sha256"], len(digests), size)
+
+
+def read_table(folder: UPath) -> pa.Table:
+    """The table, if its files are exactly those the receipt names, byte for byte; GateRefused otherwise."""
     try:
-        data = path.read_bytes()
-        receipt = json.loads((path.parent / RECEIPT).read_text())
+        receipt = json.loads((folder / RECEIPT).read_text())
+        files = files_of(receipt)
+        parts = [_read_part(folder, name, digest) for name, digest in files.items()]
+        others = sorted(set(part_names(folder)) - set(files))
     except FileNotFoundError as error:
-        raise GateRefused(f"{error.filename or path} is not there: materialise that partition first.") from None
+        raise GateRefused(f"{error.filename or folder} is not there: materialise that partition first.") from None
     except OSError as error:
-        raise StorageError(f"Cannot read {path}: {error.strerror or error}. Check the lake (ZS_LAKE).") from None
-    digest = sha256_bytes(data)
-    if digest != receipt["sha256"]:
+        raise StorageError(f"Cannot read {folder}: {error.strerror or error}. Check the lake (ZS_LAKE).") from None
+    if others:
         raise GateRefused(
-            f"{path} was changed after it was checked (sha256 {digest[:12]}..., receipt {receipt['sha256'][:12]}...): "
+            f"{folder / others[0]} is none of the files that were checked (receipt: {', '.join(files)}): materialise "
+            "that partition again; its journal still holds every reply."
+        )
+    if _whole(files) != receipt["sha256"]:
+        raise GateRefused(
+            f"{folder / RECEIPT} was changed after it was written: materialise that partition again; its journal still "
+            "holds every reply."
+        )
+    return pa.concat_tables(parts)
+
+
+def files_of(receipt: dict[str, Any]) -> dict[str, str]:
+    """Name -> sha256 of every file of a table, in the sequence of its rows."""
+    return receipt.get("files") or {TABLE: receipt["sha256"]}
+
+
+def part_names(folder: UPath) -> list[str]:
+    """Names of the part files that lie in a folder, whoever put them there."""
+    if not isinstance(folder, Path):
+        folder.fs.invalidate_cache(folder.path)  # an object store's listing may be older than another process's files
+    try:
+        return [path.name for path in folder.iterdir() if PART.fullmatch(path.name)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _parts(table: pa.Table) -> dict[str, pa.Table]:
+    """One part per repeat of a large plan, or the whole table as one file.
+
+    Rows that are not in plan sequence stay one file: parts would bring them back in another sequence. So do the
+    attempts, which have no repeat: a call's row is small, and none is read by repeat.
+    """
+    if table.num_rows <= ROWS_OF_ONE_FILE or REPEAT not in table.column_names or table[REPEAT].null_count:
+        return {TABLE: table}
+    repeats = table[REPEAT].to_numpy()
+    starts = [0, *(np.flatnonzero(np.diff(repeats)) + 1).tolist(), len(repeats)]
+    if len(starts) == 2 or (np.diff(repeats) < 0).any():
+        return {TABLE: table}
+    return {f"part-{repeats[start]}.parquet": table.slice(start, end - start) for start, end in pairwise(starts)}
+
+
+def _read_part(folder: UPath, name: str, digest: str) -> pa.Table:
+    path = folder / name
+    data = path.read_bytes()
+    found = sha256_bytes(data)
+    if found != digest:
+        raise GateRefused(
+            f"{path} was changed after it was checked (sha256 {found[:12]}..., receipt {digest[:12]}...): "
             "materialise that partition again; its journal still holds every reply."
         )
-    return pq.read_table(io.BytesIO(data))
+    return pq.read_table(pa.BufferReader(data))
+
+
+def _whole(files: dict[str, str]) -> str:
+    """One sha256 of a table: of its only file, or over the names and hashes of its parts."""
+    return files[TABLE] if set(files) == {TABLE} else sha256_json(list(files.items()))
 
 
 class Lake:
@@ -103,18 +184,30 @@ class Lake:
         return folder
 
     def table(self, study: str, asset: AssetName, **partition: str) -> UPath:
+        """The file of a table that is one file."""
         return self.folder(study, asset, **partition) / TABLE
 
+    def files(self, study: str, asset: AssetName, **partition: str) -> list[UPath]:
+        """The files the receipt beside a table names; none where there is no table."""
+        folder = self.folder(study, asset, **partition)
+        receipt = self._receipt(folder)
+        return [] if receipt is None else [folder / name for name in files_of(receipt)]
+
     def has(self, study: str, asset: AssetName, **partition: str) -> bool:
-        return self.table(study, asset, **partition).exists()
+        return bool(part_names(self.folder(study, asset, **partition)))
 
     def read(self, study: str, asset: AssetName, **partition: str) -> pa.Table:
-        return read_table(self.table(study, asset, **partition))
+        return read_table(self.folder(study, asset, **partition))
 
     def sha256(self, study: str, asset: AssetName, **partition: str) -> str | None:
         """What the receipt beside a table names; None where there is no table."""
+        receipt = self._receipt(self.folder(study, asset, **partition))
+        return None if receipt is None else receipt["sha256"]
+
+    @staticmethod
+    def _receipt(folder: UPath) -> dict[str, Any] | None:
         try:
-            return json.loads((self.folder(study, asset, **partition) / RECEIPT).read_text())["sha256"]
+            return json.loads((folder / RECEIPT).read_text())
         except FileNotFoundError:
             return None
 

@@ -143,7 +143,7 @@ def tamper(path: Path, *, forge_receipt: bool, vector: list[float]) -> None:
     column = pa.array(rows, table.schema.field("probabilities").type)
     table = table.set_column(table.schema.get_field_index("probabilities"), table.schema.field("probabilities"), column)
     if forge_receipt:
-        write_table(path, table)
+        write_table(path.parent, table)
     else:
         pq.write_table(table, path)
 

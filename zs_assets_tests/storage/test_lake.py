@@ -16,20 +16,21 @@ TABLE = pa.table({"x": [1, 2, 3]})
 
 
 def test_a_table_comes_back_with_its_metadata(tmp_path):
-    path = Lake(str(tmp_path)).table("s", AssetName.METRICS, dataset="d", backend="b")
-    write_table(path, with_metadata(TABLE, protocol_hash="p"))
-    back = read_table(path)
+    folder = Lake(str(tmp_path)).folder("s", AssetName.METRICS, dataset="d", backend="b")
+    write_table(folder, with_metadata(TABLE, protocol_hash="p"))
+    back = read_table(folder)
     assert back.column("x").to_pylist() == [1, 2, 3]
     assert metadata_of(back)["protocol_hash"] == "p"
-    assert str(path).endswith("s/metrics/dataset=d/backend=b/part.parquet")
+    assert (tmp_path / "s" / "metrics" / "dataset=d" / "backend=b" / "part.parquet").exists()
 
 
 def test_a_file_changed_after_it_was_written_is_refused(tmp_path):
-    path = Lake(str(tmp_path)).table("s", AssetName.PREDICTIONS, dataset="d", backend="b")
-    write_table(path, TABLE)
-    pq.write_table(pa.table({"x": [1, 2, 4]}), str(path))
+    lake = Lake(str(tmp_path))
+    cell = ("s", AssetName.PREDICTIONS)
+    write_table(lake.folder(*cell), TABLE)
+    pq.write_table(pa.table({"x": [1, 2, 4]}), str(lake.table(*cell)))
     with pytest.raises(GateRefused, match="was changed after it was checked"):
-        read_table(path)
+        lake.read(*cell)
 
 
 def test_a_table_that_was_never_written_is_refused_by_name(tmp_path):
@@ -60,6 +61,5 @@ def test_a_read_only_lake_is_one_clear_sentence(tmp_path):
 
 def test_a_lake_on_object_storage_is_written_by_one_put():
     lake = Lake("memory://bucket/prefix")
-    path = lake.table("s", AssetName.METRICS, dataset="d", backend="b")
-    write_table(path, TABLE)
+    write_table(lake.folder("s", AssetName.METRICS, dataset="d", backend="b"), TABLE)
     assert lake.read("s", AssetName.METRICS, dataset="d", backend="b").num_rows == 3
