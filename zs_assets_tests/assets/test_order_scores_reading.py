@@ -76,7 +76,7 @@ def test_labels_are_declared_indices_and_may_be_missing():
 
 
 def test_a_system_without_any_vector_is_read_too():
-    scores = read(predictions(dict.fromkeys(range(len(PLAN)), {"probabilities": None})))
+    scores = read(predictions({at: {"probabilities": None} for at in range(len(PLAN))}))
     assert not scores.scored.any()
 
 
