@@ -95,6 +95,7 @@ def averaging_rows(
             "p95_range": step.p95_range,
             "large_share": step.large_share,
             "winner_change_share": step.winner_change_share,
+            "tied_share": step.tied_share,
             "agreement": step.agreement,
             **gain,
             "cost_usd": None if cost_usd is None else cost_usd * step.calls,

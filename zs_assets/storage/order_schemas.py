@@ -170,6 +170,7 @@ ORDER_AVERAGING = _columns(
         ("p95_range", "likewise"),
         ("large_share", "ranges that reach the threshold"),
         ("winner_change_share", "samples without a tie whose winner depends on the start"),
+        ("tied_share", "samples with a tied highest mean in some decision"),
         ("agreement", "decisions equal to that of all orders together"),
         ("accuracy", "null without gold labels"),
         ("accuracy_gain", "accuracy minus that of one order"),
