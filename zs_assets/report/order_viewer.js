@@ -28,20 +28,24 @@
     const element = make("select", { id: `order-${id}-select` }, options);
     element.value = String(chosen);
     element.addEventListener("change", () => onChange(element.value));
-    return make("label", {}, make("span", { class: "named" }, words), element);
+    return make("label", { class: "chooser" }, make("span", { class: "named" }, words), element);
   }
 
+  const choices = make("div", { class: "order-choices" });
+
+  /** The dataset's own control stays: replacing it while somebody types into it would lose focus and letters. */
   function buildControls() {
+    const names = data.datasets.map((one, at) => [at, one.name]);
+    const others = names.length > 1
+      ? [select("dataset", "Dataset", names, state.dataset, (value) => { enter(Number(value)); buildChoices(); render(); })]
+      : [];
+    box("controls").append(...others, choices);
+    buildChoices();
+  }
+
+  function buildChoices() {
     const own = dataset();
     const parts = [];
-    if (data.datasets.length > 1) {
-      parts.push(select("dataset", "Dataset", data.datasets.map((one, at) => [at, one.name]), state.dataset, (value) => {
-        enter(Number(value));
-        buildControls();
-        document.getElementById("order-dataset-select").focus();
-        render();
-      }));
-    }
     if (own.groups.length) {
       parts.push(radios("group", "Samples", own.groups), radios("rule", "Validation", data.rules));
       parts.push(radios("figure", "Figure", data.figures));
@@ -50,8 +54,8 @@
       const systems = own.systems.map((name) => [name, data.titles[name]]);
       parts.push(select("system", "System in detail", systems, state.system, (value) => { state.system = value; render(); }));
     }
-    box("controls").replaceChildren(...parts);
-    box("controls").hidden = parts.length === 0;
+    choices.replaceChildren(...parts);
+    box("controls").hidden = data.datasets.length === 1 && parts.length === 0;
     buildExplorer();
   }
 
