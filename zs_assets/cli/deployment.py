@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from zs_assets.cli.app import app, out
-from zs_assets.deployment.folder import Deployment, Engine, write_deployment
+from zs_assets.deployment.engine import Deployment, Engine
 
 
 @app.command()
@@ -31,6 +31,8 @@ def deploy(
 
     Nothing is started. The image installs what it needs: the extra named like the engine, and s3 for such a lake.
     """
+    from zs_assets.deployment.folder import write_deployment
+
     deployment = Deployment(engine, image=image, namespace=namespace, lake=lake)
     for file in write_deployment(folder, deployment, force=force):
         out.print(f"{file.state:<8} {file.path}", soft_wrap=True, markup=False, highlight=False)

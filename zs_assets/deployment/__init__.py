@@ -3,9 +3,3 @@
 Nothing here runs a study. Dagster's run launchers distribute whole runs, one partition each; this package writes their
 configuration and says which kind of machine a run needs.
 """
-
-from __future__ import annotations
-
-from zs_assets.deployment.folder import Deployment, Engine, WrittenFile, write_deployment
-
-__all__ = ["Deployment", "Engine", "WrittenFile", "write_deployment"]

@@ -52,7 +52,7 @@ def routing_tags(queue: Queue, launchers: Iterable[str]) -> dict[str, str]:
         Our own tag always. For Celery the queue; for Kubernetes one GPU where the queue is `gpu`. Docker has nothing to
         set per run: dagster-docker reads containers' settings from the instance and the code location only.
     """
-    tags = {QUEUE_TAG: queue}
+    tags: dict[str, str] = {QUEUE_TAG: queue}
     names = set(launchers)
     if "CeleryRunLauncher" in names:
         tags[CELERY_QUEUE_TAG] = queue

@@ -1,0 +1,38 @@
+"""Deployment folders of the shipped studies, as texts and on disk, with the environment their README asks for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from zs_assets.components.catalogue import all_studies
+from zs_assets.deployment.engine import Deployment, Engine
+from zs_assets.deployment.folder import deployment_texts
+
+IMAGE = "registry.example:5000/team/zs-assets:1.2"
+
+
+def texts(engine: Engine, **changes: str) -> dict[str, str]:
+    return deployment_texts(Deployment(engine, **{"image": IMAGE, **changes}), all_studies().values())
+
+
+def loaded(engine: Engine, name: str) -> Any:
+    return yaml.safe_load(texts(engine)[name])
+
+
+def assignments(env_example: str) -> dict[str, str]:
+    """The names and values of an .env file without quotes or substitutions."""
+    lines = [line for line in env_example.splitlines() if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*=\S*", line) for line in lines), lines
+    return dict(line.split("=", 1) for line in lines)
+
+
+def filled_environment(engine: Engine, folder: Path) -> dict[str, str]:
+    """What a reader of the README would have exported: every name, with a value where the example has none."""
+    values = {name: value or "filled-in" for name, value in assignments(texts(engine)[".env.example"]).items()}
+    studies = folder / "studies"
+    studies.mkdir(exist_ok=True)
+    return {**values, "ZS_HOME": str(folder / "home"), "ZS_STUDIES": str(studies)}

@@ -1,0 +1,130 @@
+"""The Helm values: what the chart passes to Dagster and Kubernetes is accepted by both.
+
+The chart's own values.schema.json is in no Python package, so the pieces are checked where they end up: in dagster.yaml
+(by Dagster), and in the pod of a run (by the Kubernetes client's models, through dagster-k8s).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zs_assets.deployment.engine import Engine
+from zs_assets.deployment.routing import KUBERNETES_TAG, routing_tags
+from zs_assets_tests.deployment.folders import loaded
+from zs_assets_tests.deployment.test_instance_config import checked_instance, checked_settings
+
+pytest.importorskip("dagster_k8s", reason="needs the extra kubernetes")
+
+
+@pytest.fixture
+def values() -> dict[str, Any]:
+    return loaded(Engine.KUBERNETES, "values.yaml")
+
+
+def instance_config(values: dict[str, Any]) -> dict[str, Any]:
+    """dagster.yaml as templates/configmap-instance.yaml of the chart 1.13 makes it of these values."""
+    launcher = values["runLauncher"]["config"]["k8sRunLauncher"]
+    coordinator = values["dagsterDaemon"]["runCoordinator"]["config"]["customRunCoordinator"]
+    raw = launcher["runK8sConfig"]
+    return {
+        "run_coordinator": coordinator,
+        "run_launcher": {
+            "module": "dagster_k8s",
+            "class": values["runLauncher"]["type"],
+            "config": {
+                "load_incluster_config": launcher["loadInclusterConfig"],
+                "job_namespace": launcher["jobNamespace"],
+                "image_pull_policy": launcher["imagePullPolicy"],
+                "fail_pod_on_run_failure": launcher["failPodOnRunFailure"],
+                "service_account_name": "dagster",
+                "dagster_home": values["global"]["dagsterHome"],
+                "instance_config_map": "dagster-instance",
+                "postgres_password_secret": values["global"]["postgresqlSecretName"],
+                "run_k8s_config": {
+                    "container_config": raw["containerConfig"],
+                    "job_spec_config": raw["jobSpecConfig"],
+                },
+            },
+        },
+        **values["additionalInstanceConfig"],
+    }
+
+
+def test_dagster_accepts_the_instance_of_the_values(values: dict[str, Any], tmp_path: Path):
+    reference = checked_instance(instance_config(values), tmp_path)
+    assert checked_settings(reference.run_coordinator_data)["dequeue_interval_seconds"] == 1
+    assert checked_settings(reference.run_launcher_data)["job_namespace"] == "zs-assets"
+    assert reference.settings["run_retries"]["retry_on_asset_or_op_failure"] is False
+
+
+def test_both_ways_of_monitoring_are_not_given_at_once(values: dict[str, Any]):
+    """The chart writes its own run_monitoring and run_retries where they are enabled: a key twice in one YAML."""
+    assert values["dagsterDaemon"]["runMonitoring"] == {"enabled": False}
+    assert values["dagsterDaemon"]["runRetries"] == {"enabled": False}
+    assert values["additionalInstanceConfig"]["run_monitoring"]["enabled"]
+
+
+def test_all_parts_run_the_image_with_the_same_environment(values: dict[str, Any]):
+    parts = [values["dagsterWebserver"], values["dagsterDaemon"], *values["dagster-user-deployments"]["deployments"]]
+    assert [part["image"] for part in parts] == 3 * [
+        {"repository": "registry.example:5000/team/zs-assets", "tag": "1.2", "pullPolicy": "IfNotPresent"}
+    ]
+    assert [part["envSecrets"] for part in parts] == 3 * [[{"name": "zs-assets-env"}]]
+
+
+def test_no_password_is_in_the_values(values: dict[str, Any]):
+    assert "postgresqlPassword" not in values["postgresql"]
+    assert values["generatePostgresqlPasswordSecret"] is False
+
+
+def job_of_run(values: dict[str, Any], tags: dict[str, str]) -> Any:
+    """The Kubernetes job that K8sRunLauncher makes of a run with these tags; the launcher needs a cluster to exist."""
+    from dagster_k8s.container_context import K8sContainerContext
+    from dagster_k8s.job import (
+        DagsterK8sJobConfig,
+        UserDefinedDagsterK8sConfig,
+        construct_dagster_k8s_job,
+        get_user_defined_k8s_config,
+    )
+
+    config = instance_config(values)["run_launcher"]["config"]
+    of_all = K8sContainerContext(run_k8s_config=UserDefinedDagsterK8sConfig.from_dict(config["run_k8s_config"]))
+    of_run = K8sContainerContext(run_k8s_config=get_user_defined_k8s_config(tags))
+    job_config = DagsterK8sJobConfig(
+        job_image="zs-assets:1.2",
+        dagster_home=config["dagster_home"],
+        instance_config_map=config["instance_config_map"],
+    )
+    return construct_dagster_k8s_job(
+        job_config,
+        ["dagster", "api", "execute_run"],
+        "run",
+        user_defined_k8s_config=of_all.merge(of_run).run_k8s_config,
+    )
+
+
+def test_a_run_of_a_gpu_backend_gets_one_gpu_beside_its_memory(values: dict[str, Any]):
+    job = job_of_run(values, routing_tags("gpu", ["K8sRunLauncher"]))
+    pod = job.spec.template.spec
+    assert pod.containers[0].resources.limits == {"memory": "4Gi", "nvidia.com/gpu": "1"}
+    assert pod.containers[0].resources.requests == {"cpu": "1", "memory": "2Gi"}
+    assert [toleration.key for toleration in pod.tolerations] == ["nvidia.com/gpu"]
+    assert job.spec.ttl_seconds_after_finished == 86400
+
+
+def test_other_runs_get_no_gpu(values: dict[str, Any]):
+    job = job_of_run(values, routing_tags("hosted", ["K8sRunLauncher"]))
+    assert job.spec.template.spec.containers[0].resources.limits == {"memory": "4Gi"}
+
+
+def test_the_gpu_tag_is_one_that_dagster_knows():
+    from dagster_k8s.job import USER_DEFINED_K8S_CONFIG_KEY, UserDefinedDagsterK8sConfig
+
+    assert KUBERNETES_TAG == USER_DEFINED_K8S_CONFIG_KEY
+    tag = routing_tags("gpu", ["K8sRunLauncher"])[KUBERNETES_TAG]
+    config = UserDefinedDagsterK8sConfig.from_dict(json.loads(tag))
+    assert config.container_config == {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
