@@ -43,7 +43,8 @@ class Decisions:
 
 def answers_of(partition: GatedPartition, system: SystemSpec, scoring: Scoring) -> Answers:
     """Arrays in the order of the predictions; rows that are not ok are failures, wrong everywhere."""
-    gold = np.asarray(partition.predictions["target_index"].to_pylist(), dtype=np.int64)
+    # Safe casting raises where a gold label is missing, instead of making an option of it.
+    gold = partition.predictions["target_index"].to_numpy().astype(np.int64, casting="safe")
     return _answers(partition, system, scoring, gold)
 
 
@@ -57,13 +58,13 @@ def decisions_of(partition: GatedPartition, system: SystemSpec, scoring: Scoring
 def _answers(partition: GatedPartition, system: SystemSpec, scoring: Scoring, gold: np.ndarray) -> Answers:
     table = partition.predictions
     question = partition.planned.question
-    valid = np.asarray(pc.equal(table["outcome"], Outcome.OK.value).to_pylist(), dtype=bool)
+    valid = pc.equal(table["outcome"], Outcome.OK.value).to_numpy()
     predicted = np.full(len(valid), FAILED, dtype=np.int64)
     if scoring.prediction == "choice":
-        index = [question.index_of.get(choice, FAILED) for choice in table["choice"].to_pylist()]
-        predicted[valid] = np.asarray(index)[valid]
+        index = pc.index_in(table["choice"], value_set=pa.array(question.ids))
     else:
-        predicted[valid] = np.asarray(table["predicted_index"].fill_null(FAILED).to_pylist())[valid]
+        index = table["predicted_index"]
+    predicted[valid] = index.fill_null(FAILED).to_numpy()[valid]
     return Answers(
         gold=gold,
         predicted=predicted,
@@ -79,19 +80,16 @@ def _answers(partition: GatedPartition, system: SystemSpec, scoring: Scoring, go
 
 def _vectors(table: pa.Table, valid: np.ndarray, n_options: int) -> np.ndarray | None:
     """(n, K) with NaN on rows without a vector; None for a system that answers with labels only."""
-    rows = table["probabilities"].to_pylist()
-    if any(row is None for row, ok in zip(rows, valid, strict=True) if ok):
+    rows = table["probabilities"].filter(pa.array(valid))
+    if rows.null_count:
         return None
-    vectors = np.full((len(rows), n_options), np.nan)
-    for position, (row, ok) in enumerate(zip(rows, valid, strict=True)):
-        if ok:
-            vectors[position] = row
+    vectors = np.full((len(valid), n_options), np.nan)
+    vectors[valid] = pc.list_flatten(rows).to_numpy().reshape(-1, n_options)
     return vectors
 
 
 def _floats(table: pa.Table, column: str, valid: np.ndarray) -> np.ndarray | None:
     """(n,) with NaN on rows without a value; None where a valid row has none, as in a run recorded without it."""
-    values = table[column].to_pylist()
-    if any(value is None for value, ok in zip(values, valid, strict=True) if ok):
+    if table[column].filter(pa.array(valid)).null_count:
         return None
-    return np.asarray([np.nan if value is None else value for value in values], dtype=float)
+    return table[column].to_numpy().astype(float)

@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import dagster as dg
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -49,12 +50,12 @@ def metrics_asset(graph: StudyGraph) -> dg.AssetsDefinition:
 
 def _choices_below_maximum(predictions: pa.Table, question: Question) -> int:
     """The label check: a system's own choice against its vector; a tie passes, and a mismatch refuses nothing."""
-    rows = predictions.select(["outcome", "choice", "probabilities"]).to_pylist()
-    return sum(
-        row["probabilities"][question.index_of[row["choice"]]] < max(row["probabilities"])
-        for row in rows
-        if row["outcome"] == Outcome.OK.value and row["probabilities"] and row["choice"] in question.index_of
-    )
+    chosen = pc.index_in(predictions["choice"], value_set=pa.array(question.ids))
+    has_vector = pc.and_(pc.equal(predictions["outcome"], Outcome.OK.value), predictions["probabilities"].is_valid())
+    named = pc.and_(has_vector, chosen.is_valid())
+    vectors = pc.list_flatten(predictions["probabilities"].filter(named)).to_numpy().reshape(-1, len(question))
+    score = vectors[np.arange(len(vectors)), chosen.filter(named).to_numpy()]
+    return int(np.count_nonzero(score < vectors.max(axis=1)))
 
 
 def metrics_row(
@@ -63,8 +64,9 @@ def metrics_row(
     """One row of the metrics table; all metrics null where the system does not apply or nothing is labelled."""
     table = partition.predictions
     system = graph.systems[backend]
-    outcomes = table["outcome"].to_pylist()
-    models = sorted(set(table["model_resolved"].to_pylist()) - {None})
+    counted = {each["values"]: each["counts"] for each in table["outcome"].value_counts().to_pylist()}
+    outcomes = {outcome: counted.get(outcome.value, 0) for outcome in Outcome}
+    models = sorted(set(pc.unique(table["model_resolved"]).to_pylist()) - {None})
     row: dict[str, Any] = dict.fromkeys(METRICS.names)
     row |= {
         "dataset": dataset,
@@ -74,9 +76,9 @@ def metrics_row(
         "model_resolved": models[0] if models else None,
         "applicable": is_applicable(table),
         "n": table.num_rows,
-        **{f"{outcome.value}_count": outcomes.count(outcome.value) for outcome in Outcome},
-        "valid": outcomes.count(Outcome.OK.value),
-        "failures": table.num_rows - outcomes.count(Outcome.OK.value) - outcomes.count(Outcome.NOT_APPLICABLE.value),
+        **{f"{outcome.value}_count": count for outcome, count in outcomes.items()},
+        "valid": outcomes[Outcome.OK],
+        "failures": table.num_rows - outcomes[Outcome.OK] - outcomes[Outcome.NOT_APPLICABLE],
         "choice_below_maximum_count": _choices_below_maximum(table, partition.planned.question),
         "attempts": attempts.num_rows,
         # A null never disappears into a sum: how many costs are unknown is said beside the sum of the known.
