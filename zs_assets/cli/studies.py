@@ -174,10 +174,12 @@ def estimate(study: StudyName, backend: Backends = None, dataset: Datasets = Non
     """Count calls, tokens, cost and time before anything is spent."""
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.study_estimate import study_estimate
+    from zs_assets.components.study_total import planned_total, planned_total_sentence
 
     rows = study_estimate(find_study(study), backend or (), dataset or ())
+    total = planned_total(rows)
     if as_json:
-        print_json(rows)
+        print_json({"rows": rows, "total": total.as_row(), "sentence": planned_total_sentence(rows)})
         return
     table = Table("dataset", "backend", "calls", "input tokens", "cost in USD", "takes at least")
     for row in rows:
@@ -185,7 +187,13 @@ def estimate(study: StudyName, backend: Backends = None, dataset: Datasets = Non
         seconds = "local" if row["seconds"] is None else f"{row['seconds']:.0f} s"
         tokens = "" if row["input_tokens"] is None else f"{row['input_tokens']:,}"
         table.add_row(row["dataset"], row["backend"], f"{row['calls']:,}", tokens, cost, seconds)
+    known = f"{total.known_usd:.4f}" + (" and unknown" if total.unpriced else "")
+    table.add_section()
+    table.add_row(
+        "total", str(len(total.systems)), f"{total.calls:,}", f"{total.input_tokens:,}", known, f"{total.seconds:.0f} s"
+    )
     out.print(table)
+    out.print(planned_total_sentence(rows) + ".", soft_wrap=True)
     out.print("Costs are careful: the dearest price that may hold, and no input found in a provider's cache.")
 
 
