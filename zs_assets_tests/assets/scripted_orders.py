@@ -84,6 +84,7 @@ class ScriptedOrders:
         monkeypatch: pytest.MonkeyPatch,
         samples: int,
         concurrency: int = 1,
+        plan: Mapping[str, Any] = PLAN,
     ):
         folder.mkdir(parents=True)
         with open(folder / "texts.csv", "w", newline="", encoding="utf-8") as file:
@@ -95,7 +96,7 @@ class ScriptedOrders:
             "datasets": [{"name": "texts", "source": source}],
             "backends": ["talker"],
             "systems": {"talker": {**SYSTEM, "limits": {"concurrency": concurrency}}},
-            "plan": PLAN,
+            "plan": dict(plan),
         }
         path = folder / "defs.yaml"
         content = {"type": "zs_assets.Study", "attributes": attributes}
