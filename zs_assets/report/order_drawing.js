@@ -57,21 +57,20 @@ const orderDrawing = (() => {
 
   const plain = (value) => String(Number(value.toPrecision(3)));
 
-  function histogram(bins) {
+  /** Samples by range from 0 to `widest`, the same for every system of a view; empty bins are not in the data. */
+  function histogram(bins, widest, threshold) {
     const most = Math.max(1, ...bins.map((bin) => bin[2]));
-    const last = bins[bins.length - 1][1] || 1;
-    const first = bins[0][0];
-    const x = (value) => 34 + 296 * (value - first) / (last - first || 1);
+    const x = (value) => 34 + 296 * value / widest;
     const bars = bins.map(([low, high, samples]) => {
       const tall = samples ? Math.max(1, 116 * samples / most) : 0;
-      const wide = Math.max(1, x(high) - x(low) - 1);
-      return draw("rect", { x: x(low), width: wide, y: 134 - tall, height: tall, class: "bar" },
+      const kind = low >= threshold ? "bar large" : "bar";
+      return draw("rect", { x: x(low), width: Math.max(1.5, x(high) - x(low) - 0.4), y: 134 - tall, height: tall, class: kind },
         draw("title", {}, `${plain(low)} to ${plain(high)} points: ${samples} samples`));
     });
     return picture("Samples by score range", 166,
       draw("line", { x1: 34, x2: 330, y1: 134, y2: 134, class: "rule" }), bars,
       label(30, 24, String(most), "tick", "end"), label(30, 138, "0", "tick", "end"),
-      [0, 1, 2].map((step) => label(34 + 148 * step, 149, plain(first + (last - first) * step / 2), "tick")),
+      [0, 1, 2].map((step) => label(34 + 148 * step, 149, plain(widest * step / 2), "tick")),
       label(182, 163, "range, points", "axis"));
   }
 
@@ -84,7 +83,7 @@ const orderDrawing = (() => {
     const marks = rows.map(([mean, from, to, words], at) => draw("g", { class: "interval" },
       draw("title", {}, `position ${at + 1}: ${words}`),
       from === null || to === null ? null : draw("line", { x1: x(at), x2: x(at), y1: y(from), y2: y(to), class: "whisker" }),
-      mean === null ? null : draw("circle", { cx: x(at), cy: y(mean), r: 4 })));
+      mean === null ? null : draw("circle", { cx: x(at), cy: y(mean), r: 3 })));
     const every = Math.ceil(rows.length / 14);
     return picture("Mean score by position", 166,
       draw("line", { x1: 44, x2: 330, y1: y(even), y2: y(even), class: "even" }), marks,

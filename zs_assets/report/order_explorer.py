@@ -75,7 +75,7 @@ def explorer(report: dict[str, Any], dataset: str) -> Row | None:
 def explorer_note(report: dict[str, Any], dataset: str, shown: int) -> str:
     facts = next((facts for facts in report["datasets"] if facts["name"] == dataset), None)
     total = facts["sampled"] if facts else shown
-    part = f"The first {shown} of {total} sentences" if shown < total else f"All {shown} sentences"
+    part = f"The first {shown} of {total:,} sentences" if shown < total else f"All {shown} sentences"
     return f"{part} with the scores that were recorded, means of the repeats in points. Nothing is asked here."
 
 

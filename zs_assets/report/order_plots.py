@@ -50,13 +50,18 @@ def dot_plot(rows: Sequence[Row], titles: dict[str, str], figure: PlottedFigure)
     """What the plot of one figure shows, most stable system first; values in percent or points."""
     marks = [_mark(row, titles, figure) for row in by_stability(list(rows), figure.column)]
     ends = [value for mark in marks for value in (mark["value"], mark["high"], mark["noise_high"]) if value is not None]
-    largest = max(ends, default=1.0)
     return {
-        "axis": next((end for end in AXES if end >= largest), 100),
+        "axis": axis_end(ends),
         "marks": marks,
         "note": _note(figure),
         "said": _said(marks, figure),
     }
+
+
+def axis_end(values: Sequence[float]) -> float:
+    """The round number at or past every value; points and percent both end at 100."""
+    largest = max(values, default=1.0)
+    return next((end for end in AXES if end >= largest), 100)
 
 
 def _mark(row: Row, titles: dict[str, str], figure: PlottedFigure) -> Row:

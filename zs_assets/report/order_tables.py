@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,6 @@ from zs_assets.report.order_wording import (
     points,
     share_interval,
     signed_interval,
-    with_percent,
 )
 from zs_assets.report.tables import Table
 from zs_assets.report.wording import ABSENT, count, signed
@@ -131,14 +131,14 @@ def differences_table(rows: Sequence[Row], titles: Titles) -> Table:
 def positions_table(rows: Sequence[Row], titles: Titles) -> Table:
     """Mean score of whatever stands at a position, a row per system."""
     positions = sorted({row["position"] for row in rows})
-    even = f"{rows[0]['even']:.2f}" if rows else ABSENT
     found = {(row["backend"], row["position"]): mean_score(row) for row in rows}
+    even = {row["backend"]: points(row["even"]) for row in rows}
     body = tuple(
-        (titles[backend], *(found.get((backend, position), ABSENT) for position in positions))
-        for backend in dict.fromkeys(row["backend"] for row in rows)
+        (titles[backend], *(found.get((backend, position), ABSENT) for position in positions), without_preference)
+        for backend, without_preference in even.items()
     )
-    columns = ("system", *(f"position {position + 1}" for position in positions))
-    return Table(f"Mean score by position, points ({even} without any preference)", columns, body)
+    columns = ("system", *(f"position {position + 1}" for position in positions), "without preference")
+    return Table("Mean score by position, points", columns, body)
 
 
 def mean_score(row: Row) -> str:
@@ -175,19 +175,22 @@ def averaging_cells(row: Row) -> tuple[str, ...]:
     )
 
 
+MERGED_BIN = 10
+"""Points of a bin in the table: the stored bins of one point would make a hundred columns."""
+
+
 def ranges_table(rows: Sequence[Row], titles: Titles) -> Table:
-    """Samples by bin of their range, a row per system."""
-    bins = sorted({(row["low"], row["high"]) for row in rows})
-    found = {(row["backend"], row["low"], row["high"]): count(row["samples"]) for row in rows}
-    body = tuple(
-        (titles[backend], *(found.get((backend, *edges), "0") for edges in bins))
-        for backend in dict.fromkeys(row["backend"] for row in rows)
-    )
-    return Table("Samples by score range, points", ("system", *(bin_words(*edges) for edges in bins)), body)
-
-
-def bin_words(low: float, high: float) -> str:
-    return f"{low:g} to {high:g}"
+    """Samples by their range in bins of ten points, a row per system; the lower end belongs to the bin."""
+    merged: dict[str, Counter[int]] = {}
+    for row in rows:
+        # A range of 100 points has a place in the last bin.
+        start = min(int(row["low"] // MERGED_BIN) * MERGED_BIN, 100 - MERGED_BIN)
+        merged.setdefault(row["backend"], Counter())[start] += row["samples"]
+    last = max((start for counted in merged.values() for start in counted), default=0)
+    starts = range(0, last + MERGED_BIN, MERGED_BIN)
+    body = tuple((titles[b], *(count(counted[start]) for start in starts)) for b, counted in merged.items())
+    columns = ("system", *(f"{start} to {start + MERGED_BIN}" for start in starts))
+    return Table("Samples by score range, points", columns, body)
 
 
 def verification_table(rows: Sequence[Row], titles: Titles) -> Table:
@@ -217,7 +220,3 @@ def sample_words(rows: Sequence[Row]) -> str:
     first = rows[0]
     design = f"{first['orders']} orders x {first['repeats']} repeats" if first["orders"] else "orders unknown"
     return f"{first['samples']:,} shared samples, {first['texts']:,} distinct texts, {design}"
-
-
-def share_words(row: Row) -> str:
-    return f"{with_percent(row['large_share'])} {share_interval(row, 'large_share')}".rstrip()

@@ -91,7 +91,11 @@
   function details(found) {
     const title = data.titles[state.system];
     const parts = [];
-    if (found.bins.length) parts.push(make("div", {}, make("h4", {}, "Samples by score range"), histogram(found.bins)));
+    if (found.bins.length) {
+      const { widest, threshold } = view();
+      parts.push(make("div", {}, make("h4", {}, "Samples by score range"), histogram(found.bins, widest, threshold),
+        note(`Orange: at least ${threshold} points, a large range.`)));
+    }
     if (found.positions.length) {
       parts.push(make("div", {}, make("h4", {}, "Mean score by position"), positions(found.positions, found.even),
         note(`Dashed: ${plain(found.even)} points, no preference. ${data.notes.positions}`)));

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from zs_assets.report import order_tables
 from zs_assets.report.order_explorer import explorer, sentence_tables
-from zs_assets.report.order_plots import FIGURES, dot_plot, drawn
+from zs_assets.report.order_plots import FIGURES, axis_end, dot_plot, drawn
 from zs_assets.report.order_verdicts import SIGNIFICANT, by_stability
 from zs_assets.report.order_wording import RULE_WORDS, ZERO_NOTE, group_words, ordered_groups
 from zs_assets.report.tables import Table
@@ -35,7 +35,7 @@ CONTROLS_NOTE = (
     "A share of .05 of samples with p ≤ .05 is expected without any order effect."
 )
 AVERAGING_NOTE = (
-    "What asking several rotations and averaging them buys. Cost is the mean of one decision; n/a where a cost is "
+    "What asking several rotations and averaging them buys, of the first repeat alone. Cost is the mean of one decision; n/a where a cost is "
     "unknown. Accuracy needs gold labels."
 )
 POSITIONS_NOTE = "Mean score of whatever stands at a position; whole texts resampled for the intervals."
@@ -205,6 +205,8 @@ def _view(rows: _Rows, titles: dict[str, str]) -> Row:
         "sensitivity": _table(order_tables.sensitivity_table(sensitivity, titles)),
         "controls": _table(order_tables.controls_table(sensitivity, titles)),
         "differences": _with_rows((order_tables.differences_table(rows.of("order_differences"), titles),)),
+        "threshold": sensitivity[0]["threshold_points"] if sensitivity else None,
+        "widest": axis_end([row["high"] for row in rows.bins()]),
         "details": {backend: _details(rows, backend) for backend in backends},
     }
 

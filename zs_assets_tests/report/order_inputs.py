@@ -103,8 +103,9 @@ def _by_system(dataset: str, group: str, rule: str) -> dict[str, list[Row]]:
     for backend, (share, median) in FIGURES.items():
         shared = {"dataset": dataset, "rule": rule, "sample_group": group, "backend": backend}
         large = round(share * samples)
-        for low, number in ((0.0, samples - large), (10.0, large - large // 3), (20.0, large // 3), (30.0, 0)):
-            tables["order_ranges"].append({**shared, "low": low, "high": low + 10, "samples": number})
+        for low, number in ((3.0, samples - large), (10.0, large - large // 3), (27.0, large // 3)):
+            if number:
+                tables["order_ranges"].append({**shared, "low": low, "high": low + 1, "samples": number})
         for position, shift in enumerate((median / 4, 0.0, -median / 4)):
             mean = 100 / 3 + shift
             tables["order_positions"].append(

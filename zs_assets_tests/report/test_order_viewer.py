@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from zs_assets.report import build_report, render_page
 from zs_assets.report.order_explorer import EXPLORER_SENTENCES
 from zs_assets.report.order_plots import FIGURES, dot_plot
+from zs_assets.report.order_tables import ranges_table
 from zs_assets.report.order_viewer import script_json, viewer_data
 from zs_assets.report.order_wording import percent, points
 from zs_assets.report.schema import schema_rows
@@ -136,8 +137,8 @@ def test_without_script_the_default_view_stands_there_most_stable_first():
     controls = table_rows(static, "Repeat controls")[5]
     assert controls[4:7] == ["44 of 480 order groups", "11 of 80", "0.005"]
     assert ["Mover 2.0", "label mismatch", "9", "7"] in table_rows(static, "Why samples are not complete")
-    assert table_rows(static, "Samples by score range")[3] == ["Mover 2.0", "36", "30", "14", "0"]
-    assert table_rows(static, "Mean score by position")[3][1] == "36.33 [35.83, 36.83]"
+    assert table_rows(static, "Samples by score range")[3] == ["Mover 2.0", "36", "30", "14"]
+    assert table_rows(static, "Mean score by position")[3][1:5:3] == ["36.33 [35.83, 36.83]", "33.33"]
     difference = table_rows(static, "Differences on the same samples")[1]
     assert difference[:4] == [
         *("Mover 2.0 minus Mover 1.0", "share of large ranges", "samples weigh alike"),
@@ -173,6 +174,14 @@ def test_an_axis_ends_at_a_round_number_past_everything_drawn():
     found = report["analyses"]["order_sensitivity"]
     assert dot_plot(found, TITLES, FIGURES[1])["axis"] == 10  # 6.6 points
     assert dot_plot(found[:1], TITLES, FIGURES[1])["axis"] == 0.1
+
+
+def test_bins_of_one_point_are_told_in_tens_with_a_full_range_in_the_last():
+    bins = [(0.0, 5), (9.0, 1), (10.0, 2), (19.0, 3), (99.0, 4), (100.0, 1)]
+    rows = [{"backend": "new", "low": low, "high": low + 1, "samples": samples} for low, samples in bins]
+    table = ranges_table(rows, TITLES)
+    assert table.rows == (("Mover 2.0", "6", "5", *["0"] * 7, "5"),)
+    assert (table.columns[1], table.columns[-1]) == ("0 to 10", "90 to 100")
 
 
 def test_every_rule_and_group_has_its_own_figures():
