@@ -35,8 +35,8 @@ CONTROLS_NOTE = (
     "A share of .05 of samples with p ≤ .05 is expected without any order effect."
 )
 AVERAGING_NOTE = (
-    "What asking several rotations and averaging them buys, of the first repeat alone. Cost is the mean of one decision; n/a where a cost is "
-    "unknown. Accuracy needs gold labels."
+    "What asking several rotations and averaging them buys, of the first repeat alone. Cost is the mean of one "
+    "decision; n/a where a cost is unknown. Accuracy needs gold labels."
 )
 POSITIONS_NOTE = "Mean score of whatever stands at a position; whole texts resampled for the intervals."
 
