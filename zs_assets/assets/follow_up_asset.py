@@ -18,7 +18,7 @@ from zs_assets.assets.tables import definition_metadata, head_table
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.names import AssetName
 from zs_assets.storage.lake import Lake, metadata_of
-from zs_assets.storage.order_schemas import FOLLOW_UP
+from zs_assets.storage.order_schemas import FOLLOW_UP, FOLLOW_UP_COUNTS
 
 
 class FollowUpRule(BaseModel):
@@ -91,6 +91,35 @@ def follow_up_job(graph: StudyGraph) -> "dg.UnresolvedAssetJobDefinition":
         partitions_def=graph.cells,
         description="Asks again what came without scores or against its own label; no prediction changes.",
     )
+
+
+def follow_up_counts(lake: Lake, graph: StudyGraph) -> pa.Table:
+    """FOLLOW_UP_COUNTS of every follow-up that is of the predictions which lie there now."""
+    rows = []
+    for dataset in graph.spec.datasets:
+        for backend in graph.spec.backends:
+            table = current_follow_up(lake, graph, dataset.name, backend)
+            if table is None:
+                continue
+            try:
+                complete = complete_samples(load_gated(lake, graph, dataset.name, backend), table)
+            except GateRefused:
+                continue
+            costs = table["cost_usd"]
+            rows.append(
+                {
+                    "dataset": dataset.name,
+                    "backend": backend,
+                    "affected": table.num_rows,
+                    "recovered": sum(table["recovered"].to_pylist()),
+                    "tries": sum(table["tries"].to_pylist()),
+                    "samples": complete.samples,
+                    "complete_before": complete.before,
+                    "complete_after": complete.after,
+                    "cost_usd": None if costs.null_count else float(sum(costs.to_pylist())),
+                }
+            )
+    return pa.Table.from_pylist(rows, schema=FOLLOW_UP_COUNTS)
 
 
 def current_follow_up(lake: Lake, graph: StudyGraph, dataset: str, backend: str) -> pa.Table | None:

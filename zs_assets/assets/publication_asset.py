@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from zs_assets.assets.analysis_inputs import ReadableAnalyses
 from zs_assets.assets.comparison_assets import read_metrics, read_paired_differences
+from zs_assets.assets.follow_up_asset import follow_up_counts
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.report_asset import study_report
@@ -19,7 +20,9 @@ from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.hashing import sha256_bytes
 from zs_assets.protocol.names import AssetName
 from zs_assets.report import render_page
+from zs_assets.report.order_downloads import aggregates, comparison_csv
 from zs_assets.storage.lake import parquet_bytes, write_bytes
+from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS_TABLE
 from zs_assets.storage.schemas import DATASET_MEANS, METRICS, RANKINGS
 
 # Columns of predictions that go out per example; texts and raw bodies never do.
@@ -117,6 +120,8 @@ def bundle(
         "rankings": lake.read_or_empty(graph.name, AssetName.RANKINGS, RANKINGS),
         **ReadableAnalyses(lake, graph).public_tables(),
     }
+    if graph.spec.analyses.order_sensitivity is not None:
+        tables[FOLLOW_UP_COUNTS_TABLE] = follow_up_counts(lake, graph)
     for dataset, backend in included:
         if not graph.spec.dataset(dataset).private:
             predictions = load_gated(lake, graph, dataset, backend).predictions.select(PUBLIC_COLUMNS)
@@ -125,6 +130,9 @@ def bundle(
         "index.html": render_page(report).encode(),
         "report.json": json.dumps(report, indent=1, ensure_ascii=False).encode(),
     }
+    if graph.spec.analyses.order_sensitivity is not None:
+        files["order_comparison.csv"] = comparison_csv(report).encode()
+        files["order_aggregates.json"] = json.dumps(aggregates(report), indent=1, ensure_ascii=False).encode()
     for name, table in tables.items():
         files[f"{name}.parquet"] = parquet_bytes(table)
         files[f"{name}.csv"] = csv_bytes(table)

@@ -16,6 +16,7 @@ from zs_assets.assets.analysis_inputs import ReadableAnalyses
 from zs_assets.assets.answers import answers_of, has_gold, is_applicable
 from zs_assets.assets.comparison_assets import read_paired_differences
 from zs_assets.assets.dataset_assets import study_manifest
+from zs_assets.assets.follow_up_asset import follow_up_counts
 from zs_assets.assets.gated_reading import GatedPartition, load_gated, read_manifest
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
@@ -33,6 +34,7 @@ from zs_assets.report import (
 )
 from zs_assets.stats import calibration_bins, risk_coverage
 from zs_assets.storage.lake import Lake, metadata_of, write_bytes
+from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS_TABLE
 from zs_assets.storage.schemas import DATASET_MEANS, METRICS, RANKINGS
 
 VERSIONED = ("zs-assets", "dagster", "numpy", "scipy", "pyarrow", "duckdb", "httpx")
@@ -125,7 +127,10 @@ def study_report(workspace: Workspace, graph: StudyGraph, *, public: bool = Fals
             identities=readings.identities,
             generated_at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
             rehearsal=workspace.rehearsal,
-            analyses=analyses.public_tables() if public else analyses.tables(),
+            analyses={
+                **(analyses.public_tables() if public else analyses.tables()),
+                FOLLOW_UP_COUNTS_TABLE: follow_up_counts(lake, graph),
+            },
         )
     )
     if public:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -15,9 +15,6 @@ from upath import UPath
 
 from zs_assets.cli.app import AsJson, Backends, Datasets, StudyName, app, err, out, print_json
 from zs_assets.protocol.errors import ZsAssetsError
-
-if TYPE_CHECKING:
-    from zs_assets.components.pilot_run import PilotRow
 
 
 def _positive_usd(value: float | None) -> float | None:
@@ -46,21 +43,45 @@ def run(
         bool, typer.Option("--rehearse", help="Against local stand-ins: no key, no cost, nothing to publish.")
     ] = False,
     keep_limits: Annotated[bool, typer.Option("--keep-limits", help="Keep provider limits in a rehearsal.")] = False,
+    orders: Annotated[
+        int | None, typer.Option(min=1, help="Stability of a system in minutes: ask only this many option orders.")
+    ] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Likewise: only this many repeats of each order.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Likewise: only the first so many examples.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a study: sources, manifest, predictions, gates, statistics, report. Runs again go on where they stopped."""
+    from zs_assets.cli.order_checks import stability
+    from zs_assets.cli.pilot import pilot
     from zs_assets.cli.terminal import ProgressBars, step_line
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.instance import dagster_instance
     from zs_assets.components.partition_loop import PartitionLoop, State
     from zs_assets.components.rehearsal import rehearsing
+    from zs_assets.components.stability_check import StabilityPart
+    from zs_assets.components.study_estimate import cells_estimate
+    from zs_assets.components.study_total import planned_total_sentence
 
     if rehearse and sample is not None:
         raise typer.BadParameter("A rehearsal costs nothing, so it needs no pilot: drop --sample and --seed.")
     if (sample is None) != (seed is None):
         raise typer.BadParameter("A pilot needs both --sample and --seed: without a seed nobody can draw it again.")
+    if any(part is not None for part in (orders, repeats, limit)):
+        if sample is not None:
+            raise typer.BadParameter("--sample draws a pilot, --orders, --repeats and --limit check stability: choose.")
+        stability(
+            study,
+            backend or (),
+            dataset or (),
+            StabilityPart(orders, repeats, limit),
+            max_usd=max_usd,
+            rehearse=rehearse,
+            keep_limits=keep_limits,
+            as_json=as_json,
+        )
+        return
     if sample is not None and seed is not None:
-        _pilot(study, backend or (), dataset or (), sample, seed, max_usd, as_json)
+        pilot(study, backend or (), dataset or (), sample, seed, max_usd, as_json)
         return
     graph = find_study(study)
     with ExitStack() as stack:
@@ -68,7 +89,18 @@ def run(
             graph = stack.enter_context(rehearsing(graph, keep_limits=keep_limits))
         bars = stack.enter_context(ProgressBars(err, quiet=as_json))
         instance = stack.enter_context(dagster_instance())
-        loop = PartitionLoop(graph, instance, progress=bars.sink, report=lambda step: bars.say(step_line(step)))
+
+        def say_total(cells: Sequence[tuple[str, str]]) -> None:
+            if cells:
+                bars.say(f"[dim]planned[/]  {planned_total_sentence(cells_estimate(loop.lake, graph, cells))}")
+
+        loop = PartitionLoop(
+            graph,
+            instance,
+            progress=bars.sink,
+            report=lambda step: bars.say(step_line(step)),
+            about_to_ask=say_total,
+        )
         result = loop.run(backend or (), dataset or (), force=force, retry_errors=retry_errors, max_usd=max_usd)
         published = loop.publish() if publish else None
     page = loop.lake.folder(graph.name, _report_name()) / "index.html"
@@ -89,66 +121,6 @@ def run(
         raise typer.Exit(1)
     if result.unavailable and backend:
         raise typer.Exit(3)
-
-
-def _pilot(
-    study: str,
-    backends: Sequence[str],
-    datasets: Sequence[str],
-    size: int,
-    seed: int,
-    max_usd: float | None,
-    as_json: bool,
-) -> None:
-    """Asks a seeded few of every sample and shows the mechanics; the replies count for the whole run."""
-    from zs_assets.cli.terminal import ProgressBars, step_line
-    from zs_assets.components.catalogue import find_study
-    from zs_assets.components.instance import dagster_instance
-    from zs_assets.components.partition_loop import PartitionLoop
-    from zs_assets.components.pilot_run import PilotRow, PilotStop, run_pilot
-
-    graph = find_study(study)
-    with ProgressBars(err, quiet=as_json) as bars, dagster_instance() as instance:
-        loop = PartitionLoop(graph, instance, report=lambda step: bars.say(step_line(step)))
-        asked_backends, asked_datasets = loop.known(backends, datasets)
-        prepared = loop.prepare(asked_datasets)
-        cells = [(d, b) for b in asked_backends for d in loop.ready(b, prepared, asked_datasets)]
-        found = list(run_pilot(loop.workspace, graph, cells, size, seed, max_usd=max_usd, progress=bars.sink.show))
-    rows = [row for row in found if isinstance(row, PilotRow)]
-    stops = [stop for stop in found if isinstance(stop, PilotStop)]
-    for sentence in loop.result.unavailable.values():
-        err.print(f"[yellow]not run[/]  {escape(sentence)}")
-    for stop in stops:
-        err.print(f"[red]stopped[/]  {stop.dataset} x {stop.backend}: {escape(stop.reason)}", soft_wrap=True)
-    if as_json:
-        stopped = [vars(stop) for stop in stops]
-        print_json({"pilot": [vars(row) for row in rows], "stopped": stopped, "not_run": loop.result.unavailable})
-    else:
-        _print_pilot(rows)
-    if loop.result.failed or stops:
-        raise typer.Exit(1)
-    if loop.result.unavailable and (backends or not rows):
-        raise typer.Exit(3)
-
-
-def _print_pilot(rows: Sequence[PilotRow]) -> None:
-    for row in rows:
-        outcomes = ", ".join(f"{number} {outcome}" for outcome, number in row.outcomes.items())
-        cost, whole = ("unknown" if usd is None else f"{usd:.4f} USD" for usd in (row.cost_usd, row.whole_study_usd))
-        said = [
-            f"{row.dataset} x {row.backend}: {row.asked} of {row.planned} asked: {outcomes}",
-            f"model {', '.join(row.models) or 'not named'}",
-            f"cost {cost}, of the whole sample about {whole}",
-        ]
-        if row.cache_hit_share is not None:
-            said.append(f"{row.cache_hit_share:.1%} of the input from the provider's cache")
-        if row.latency_p50_ms is not None:
-            said.append(f"median latency {row.latency_p50_ms:.0f} ms")
-        out.print("; ".join(said) + ".", soft_wrap=True, highlight=False, markup=False)
-    if not rows:
-        err.print("Nothing was asked: no backend can run here.")
-        return
-    out.print("A pilot shows that the mechanics hold; so few examples measure no accuracy, so none is shown.")
 
 
 @app.command()

@@ -57,7 +57,11 @@ class LoopResult:
 
 
 class PartitionLoop:
-    """One study, one process. `report` hears of every finished partition."""
+    """One study, one process.
+
+    `report` hears of every finished partition, `about_to_ask` once, before the first call, of every (dataset, backend)
+    that can start.
+    """
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class PartitionLoop:
         *,
         progress: ProgressSink | None = None,
         report: Callable[[StepResult], None] | None = None,
+        about_to_ask: Callable[[Sequence[tuple[str, str]]], None] | None = None,
         resources: dict[str, Any] | None = None,
     ):
         self.graph = graph
@@ -76,6 +81,7 @@ class PartitionLoop:
         self.assets: list[Any] = list(study_definitions(graph).assets or [])
         self.result = LoopResult()
         self._report = report or (lambda step: None)
+        self._about_to_ask = about_to_ask or (lambda cells: None)
 
     def run(
         self,
@@ -92,8 +98,10 @@ class PartitionLoop:
         prepared = self.prepare(datasets)
         options = {"retry_errors": retry_errors, "max_usd": max_usd}
         changed = set()
+        ready = {backend: self.ready(backend, prepared, datasets) for backend in backends}
+        self._about_to_ask([(dataset, backend) for backend in backends for dataset in ready[backend]])
         for backend in backends:
-            for dataset in self.ready(backend, prepared, datasets):
+            for dataset in ready[backend]:
                 step = self._measure(dataset, backend, force or retry_errors, options)
                 if step.state is State.MADE:
                     changed.add((dataset, backend))

@@ -14,6 +14,7 @@ from zs_assets.assets.analysis_inputs import analysis_tables
 from zs_assets.assets.calibration_assets import calibration_assets
 from zs_assets.assets.comparison_assets import comparison_assets
 from zs_assets.assets.dataset_assets import dataset_assets
+from zs_assets.assets.follow_up_asset import follow_up_asset, follow_up_job
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.metrics_assets import metrics_asset
 from zs_assets.assets.order_assets import order_assets
@@ -109,6 +110,7 @@ def study_definitions(graph: StudyGraph) -> dg.Definitions:
             *calibration_assets(graph),
             *pair_analysis_assets(graph),
             *order_assets(graph),
+            *([follow_up_asset(graph)] if graph.spec.analyses.order_sensitivity is not None else []),
             warehouse_asset(graph),
             report_asset(graph),
             publication_asset(graph),
@@ -127,6 +129,7 @@ def study_definitions(graph: StudyGraph) -> dg.Definitions:
                 description="Asks one backend about one dataset, checks the gates and scores the answers.",
             ),
             *_analysis_jobs(graph),
+            *([follow_up_job(graph)] if graph.spec.analyses.order_sensitivity is not None else []),
             dg.define_asset_job(
                 f"{graph.name}__summarise",
                 selection=summary,

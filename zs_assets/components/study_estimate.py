@@ -14,6 +14,20 @@ from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.plan import presentations
 from zs_assets.sources import load_dataset
 from zs_assets.sources.sampling import draw
+from zs_assets.storage.lake import Lake
+
+
+def cells_estimate(lake: Lake, graph: StudyGraph, cells: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """One entry per (dataset, backend), from the frozen manifests; replies already journalled are counted as well."""
+    plans = {dataset: read_manifest(lake, graph, dataset) for dataset in dict.fromkeys(dataset for dataset, _ in cells)}
+    return [
+        {
+            "dataset": dataset,
+            "backend": backend,
+            **asdict(estimate(graph.systems[backend], plans[dataset].question, plans[dataset].presentations)),
+        }
+        for dataset, backend in cells
+    ]
 
 
 def study_estimate(graph: StudyGraph, backends: Sequence[str], datasets: Sequence[str]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from zs_assets.report.schema_curves import CurvesPart
 from zs_assets.report.schema_part import Part
 from zs_assets.storage import schemas
-from zs_assets.storage.order_schemas import ORDER_TABLES
+from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS, FOLLOW_UP_COUNTS_TABLE, ORDER_TABLES
 from zs_assets.storage.selective_schemas import CASCADE_TABLES, CELL_TABLES, DECISION_LOG_TABLES
 
 SCHEMA_VERSION = 1
@@ -225,7 +225,7 @@ ANALYSIS_SCHEMAS = {
     asset.value: schema
     for tables in (CELL_TABLES, CASCADE_TABLES, DECISION_LOG_TABLES, ORDER_TABLES)
     for asset, schema in tables.items()
-}
+} | {FOLLOW_UP_COUNTS_TABLE: FOLLOW_UP_COUNTS}
 
 
 def schema_rows() -> list[tuple[str, str]]:

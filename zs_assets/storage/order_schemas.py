@@ -225,6 +225,24 @@ FOLLOW_UP = _columns(
 )
 """One row per affected presentation; apart from the predictions, never merged into them."""
 
+FOLLOW_UP_COUNTS = _columns(
+    _DATASET,
+    _BACKEND,
+    _counts(
+        ("affected", "presentations without scores or against their own label"),
+        ("recovered", "valid at a further try"),
+        ("tries", "further replies asked for"),
+        ("samples", "samples of the manifest"),
+        ("complete_before", "strict-complete samples"),
+        ("complete_after", "likewise, if recovered presentations counted, which they never do"),
+    ),
+    _figures(("cost_usd", "of the further calls; null where unknown")),
+)
+"""One row per system that was followed up: whether asking again restores complete samples."""
+
+FOLLOW_UP_COUNTS_TABLE = "follow_up_counts"
+"""Name of that table in report.json and in a publication; it is made of the follow-up whenever a report is."""
+
 ORDER_TABLES = {
     AssetName.ORDER_SENSITIVITY: ORDER_SENSITIVITY,
     AssetName.ORDER_COVERAGE: ORDER_COVERAGE,
