@@ -3,7 +3,8 @@
 Run with `python -m zs_assets_tests.benchmarks.bench_order_statistics`. 504,000 synthetic replies of twelve systems
 are written in the layout of our predictions, then each form runs in a process of its own, so that peaks of memory
 are its own. Ratios are taken in one run, since absolute times on a shared machine mean little; nothing is asserted
-on time; ours is the median of five runs, the slow forms run once. The permutation test has no pandas form and is timed apart. Growth is shown up to 2 million replies.
+on time. Ours is the median of five runs, the slow forms run once. The permutation test has no pandas form and is
+timed apart. Growth is shown up to 2 million replies.
 """
 
 from __future__ import annotations
