@@ -49,11 +49,7 @@ def compact(
 ) -> tuple[pa.Table, pa.Table]:
     """Tables of schemas PREDICTIONS and ATTEMPTS; every presentation has exactly one prediction."""
     replies, attempts = _read_index(path, presentations)
-    rows = iter(_prediction_rows(path, replies, backend, presentations, prompt_hash))
-    batches = []
-    while batch := list(islice(rows, BATCH)):
-        batches.append(pa.Table.from_pylist(batch, schema=PREDICTIONS))
-    return pa.concat_tables(batches) if batches else PREDICTIONS.empty_table(), attempts
+    return _table(_prediction_rows(path, replies, backend, presentations, prompt_hash)), attempts
 
 
 def not_applicable(
@@ -61,11 +57,18 @@ def not_applicable(
 ) -> tuple[pa.Table, pa.Table]:
     """The option cap rules the partition out: a row per presentation, no call."""
     why = f"{len(backend.question)} options, the system takes at most {backend.spec.option_cap}"
-    rows = [
+    rows = (
         _row(backend, presentation, prompt_hash, outcome=Outcome.NOT_APPLICABLE.value, problem=why, attempts=0)
         for presentation in presentations
-    ]
-    return pa.Table.from_pylist(rows, schema=PREDICTIONS), ATTEMPTS.empty_table()
+    )
+    return _table(rows), ATTEMPTS.empty_table()
+
+
+def _table(rows: Iterator[dict[str, Any]]) -> pa.Table:
+    batches = []
+    while batch := list(islice(rows, BATCH)):
+        batches.append(pa.Table.from_pylist(batch, schema=PREDICTIONS))
+    return pa.concat_tables(batches) if batches else PREDICTIONS.empty_table()
 
 
 def _read_index(path: Path, presentations: Sequence[Presentation]) -> tuple[_Replies, pa.Table]:
