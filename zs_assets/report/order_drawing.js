@@ -34,7 +34,7 @@ const orderDrawing = (() => {
       const line = y + 27;
       const chosen = mark.backend === system ? " chosen" : "";
       return draw("g", { class: "interval", "data-backend": mark.backend },
-        draw("text", { x: 0, y: y + 15, class: `row-label${chosen}` }, mark.title),
+        draw("text", { x: 0, y: y + 15, class: `row-label${chosen}` }, mark.short),
         draw("text", { x: "100%", y: y + 15, class: "row-figure", "text-anchor": "end" }, mark.label),
         draw("line", { x1: "0%", x2: "100%", y1: line, y2: line, class: "rule" }),
         mark.noise_high === null ? null : draw("rect", {
@@ -55,7 +55,8 @@ const orderDrawing = (() => {
     return draw("text", { x, y, class: kind, "text-anchor": anchor || "middle" }, words);
   }
 
-  const plain = (value) => String(Number(value.toPrecision(3)));
+  /** Three digits; what would need many zeros is in scientific notation. */
+  const plain = (value) => (value !== 0 && Math.abs(value) < 0.001 ? value.toExponential(2) : String(Number(value.toPrecision(3))));
 
   /** Samples by range from 0 to `widest`, the same for every system of a view; empty bins are not in the data. */
   function histogram(bins, widest, threshold) {
@@ -76,8 +77,10 @@ const orderDrawing = (() => {
 
   function positions(rows, even) {
     const values = rows.flatMap((row) => row.slice(0, 3)).filter((value) => value !== null).concat(even);
-    const low = Math.min(...values), high = Math.max(...values);
-    const margin = (high - low || 1) * 0.12;
+    // Two hundredths of a point at least, so that noise in the last digits does not fill the picture.
+    const low = Math.min(...values, even - 0.01), high = Math.max(...values, even + 0.01);
+    const margin = (high - low) * 0.12;
+    const tick = (value) => (high - low < 1 ? value.toFixed(2) : plain(value));
     const y = (value) => 134 - 116 * (value - low + margin) / (high - low + 2 * margin);
     const x = (at) => 52 + 270 * (at + 0.5) / rows.length;
     const marks = rows.map(([mean, from, to, words], at) => draw("g", { class: "interval" },
@@ -87,9 +90,9 @@ const orderDrawing = (() => {
     const every = Math.ceil(rows.length / 14);
     return picture("Mean score by position", 166,
       draw("line", { x1: 44, x2: 330, y1: y(even), y2: y(even), class: "even" }), marks,
-      label(40, y(even) + 4, plain(even), "tick", "end"),
-      Math.abs(y(high) - y(even)) > 14 ? label(40, y(high) + 4, plain(high), "tick", "end") : null,
-      Math.abs(y(low) - y(even)) > 14 ? label(40, y(low) + 4, plain(low), "tick", "end") : null,
+      label(40, y(even) + 4, tick(even), "tick", "end"),
+      Math.abs(y(high) - y(even)) > 14 ? label(40, y(high) + 4, tick(high), "tick", "end") : null,
+      Math.abs(y(low) - y(even)) > 14 ? label(40, y(low) + 4, tick(low), "tick", "end") : null,
       rows.map((row, at) => (at % every ? null : label(x(at), 149, String(at + 1), "tick"))),
       label(187, 163, "position (1 is sent first)", "axis"));
   }

@@ -12,12 +12,15 @@ from typing import Any
 from markupsafe import Markup
 
 from zs_assets.report import svg
+from zs_assets.report.charts.figure import shortened
 from zs_assets.report.order_verdicts import by_stability
 from zs_assets.report.order_wording import beside, bracketed, exact_interval, percent, points, share_interval
 
 Row = dict[str, Any]
 
 ROW_HEIGHT, TOP = 38, 22
+LABEL_LENGTH = 23
+"""Characters of a name that fit beside its figure at 400 pixels; the tables have the whole title."""
 AXES = (0.1, 1, 2, 5, 10, 20, 50, 100)
 """Where an axis may end: round points, so that a switch of views rarely moves it."""
 
@@ -73,6 +76,7 @@ def _mark(row: Row, titles: dict[str, str], figure: PlottedFigure) -> Row:
     return {
         "backend": row["backend"],
         "title": titles[row["backend"]],
+        "short": shortened(titles[row["backend"]], LABEL_LENGTH),
         "value": _scaled(row[figure.column], figure),
         **ends,
         "label": _label(row, figure),
@@ -138,7 +142,7 @@ def drawn(plot: Row, label: str, unit: str) -> Markup:
 def _row(mark: Row, top: float, share: float) -> Markup:
     line = top + 27
     parts = [
-        svg.element("text", mark["title"], x="0", y=top + 15, class_="row-label"),
+        svg.element("text", mark["short"], x="0", y=top + 15, class_="row-label"),
         svg.element("text", mark["label"], x="100%", y=top + 15, class_="row-figure", text_anchor="end"),
         svg.element("line", x1="0%", x2="100%", y1=line, y2=line, class_="rule"),
     ]

@@ -47,9 +47,12 @@ def test_the_page_never_scrolls_sideways(driver: Any, pages: dict[str, str], nam
 
 
 @pytest.mark.parametrize("width", [1200, 400])
-def test_every_drawing_has_marks_and_readable_text_inside_its_box(driver: Any, pages: dict[str, str], width: int):
+@pytest.mark.parametrize("name", ["whole", "hostile"])
+def test_every_drawing_has_marks_and_readable_text_inside_its_box(
+    driver: Any, pages: dict[str, str], name: str, width: int
+):
     set_width(driver, width)
-    driver.get(pages["whole"])
+    driver.get(pages[name])
     charts = driver.execute_script(
         """return [...document.querySelectorAll('#order-live svg.chart')].map(svg => {
              const box = svg.getBoundingClientRect();
