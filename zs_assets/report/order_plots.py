@@ -19,7 +19,7 @@ from zs_assets.report.order_wording import beside, bracketed, exact_interval, pe
 Row = dict[str, Any]
 
 ROW_HEIGHT, TOP = 38, 22
-LABEL_LENGTH = 23
+LABEL_LENGTH = 22
 """Characters of a name that fit beside its figure at 400 pixels; the tables have the whole title."""
 AXES = (0.1, 1, 2, 5, 10, 20, 50, 100)
 """Where an axis may end: round points, so that a switch of views rarely moves it."""
