@@ -66,9 +66,10 @@ def report_asset(graph: StudyGraph) -> dg.AssetsDefinition:
 
 
 def verdict_sentences(report: dict[str, Any]) -> list[str]:
-    """Every verdict of the report in words: pairs, cascades, decision logs."""
+    """Every verdict of the report in words: pairs, cascades, choice order, decision logs."""
     logs = [remark for remark in report["remarks"] if remark["kind"] == "decision_log"]
-    return [entry["sentence"] for entry in (*report["verdicts"], *report["cascade_verdicts"], *logs)]
+    verdicts = (*report["verdicts"], *report["cascade_verdicts"], *report["order_verdicts"])
+    return [entry["sentence"] for entry in (*verdicts, *logs)]
 
 
 @dataclass
@@ -206,6 +207,7 @@ def _dataset_facts(lake: Lake, graph: StudyGraph) -> Iterator[DatasetFacts]:
             protocol_hash=planned.protocol_hash,
             prompt_hash=planned.prompt_hash,
             private=dataset.private,
+            options=planned.question.ids,
         )
 
 

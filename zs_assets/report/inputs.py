@@ -29,6 +29,7 @@ class DatasetFacts:
     protocol_hash: str
     prompt_hash: str
     private: bool
+    options: tuple[str, ...] = ()  # ids in declared order
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class MissingPartition:
 
 @dataclass(frozen=True, eq=False)
 class ReportInputs:
-    """Everything a report says. Tables follow `storage.schemas`; curves and identities go by (dataset, backend)."""
+    """Everything a report says. Tables follow the schemas of `storage`; curves and identities go by (dataset, backend)."""
 
     study: StudySpec
     systems: dict[str, SystemSpec]
@@ -77,4 +78,4 @@ class ReportInputs:
     identities: dict[Partition, dict[str, str]]
     generated_at: str
     rehearsal: bool
-    analyses: dict[str, pa.Table] = field(default_factory=dict)  # name -> table, schemas of storage.selective_schemas
+    analyses: dict[str, pa.Table] = field(default_factory=dict)  # name -> table

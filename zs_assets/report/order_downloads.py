@@ -13,7 +13,7 @@ from typing import Any
 
 from zs_assets.protocol.names import AssetName
 from zs_assets.report.order_viewer import order_titles
-from zs_assets.storage.order_schemas import ORDER_TABLES
+from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS_TABLE, ORDER_TABLES
 
 Row = dict[str, Any]
 
@@ -85,6 +85,7 @@ def aggregates(report: dict[str, Any]) -> Row:
             for asset, schema in ORDER_TABLES.items()
             if asset not in SINGLE_RECORDS
         },
+        "follow_up": report["analyses"][FOLLOW_UP_COUNTS_TABLE],
         "repeat_verification": list(_verification(report)),
         "generated_at": report["generated_at"],
         "versions": report["versions"],

@@ -146,7 +146,7 @@ def mean_score(row: Row) -> str:
 
 
 AVERAGING_COLUMNS = (
-    *("rotations", "median range", "95th percentile", "large ranges, %", "winner depends on the start, %"),
+    *("rotations", "median range", "95th percentile", "large ranges, %", "winner depends on the start, %", "tied, %"),
     *("agrees with all orders, %", "accuracy, %", "gain over one order, points", "cost, USD", "calls"),
 )
 
@@ -167,6 +167,7 @@ def averaging_cells(row: Row) -> tuple[str, ...]:
         points(row["p95_range"]),
         percent(row["large_share"]),
         percent(row["winner_change_share"]),
+        percent(row["tied_share"]),
         percent(row["agreement"]),
         percent(row["accuracy"]),
         ABSENT if gain is None else beside(signed(100 * gain, 2), interval),
@@ -211,6 +212,21 @@ def verification_table(rows: Sequence[Row], titles: Titles) -> Table:
         for row in rows
     )
     return Table("Identical requests, asked many times", columns, body, prose_last=True)
+
+
+def follow_up_table(rows: Sequence[Row], titles: Titles) -> Table:
+    """Whether asking the affected requests again restores complete samples; no figure above changes."""
+    columns = ("system", "affected", "recovered", "further replies", "complete samples before / after", "cost, USD")
+    body = tuple(
+        (
+            titles[row["backend"]],
+            *(count(row[name]) for name in ("affected", "recovered", "tries")),
+            f"{count(row['complete_before'])} / {count(row['complete_after'])} of {count(row['samples'])}",
+            ABSENT if row["cost_usd"] is None else f"{row['cost_usd']:.2g}",
+        )
+        for row in rows
+    )
+    return Table("Asked again up to three times, apart from every figure", columns, body)
 
 
 def sample_words(rows: Sequence[Row]) -> str:

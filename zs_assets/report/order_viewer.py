@@ -20,6 +20,7 @@ from zs_assets.report.order_plots import FIGURES, axis_end, dot_plot, drawn
 from zs_assets.report.order_verdicts import SIGNIFICANT, by_stability
 from zs_assets.report.order_wording import RULE_WORDS, ZERO_NOTE, group_words, ordered_groups
 from zs_assets.report.tables import Table
+from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS_TABLE
 
 Row = dict[str, Any]
 
@@ -101,7 +102,7 @@ def _static(report: dict[str, Any], dataset: str, titles: dict[str, str]) -> Sta
         order_tables.differences_table(view.of("order_differences"), titles),
         order_tables.positions_table(view.of("order_positions"), titles),
         *_coverage(view, titles),
-        order_tables.verification_table(view.whole("repeat_verification"), titles),
+        *_asked_again(view, titles),
     )
     return StaticView(
         title=dataset,
@@ -189,9 +190,17 @@ def _dataset(report: dict[str, Any], dataset: str, titles: dict[str, str]) -> Ro
             for group in groups
         },
         "coverage": {group: _with_rows(_coverage(_Rows(report, dataset, "", group), titles)) for group in groups},
-        "verification": _with_rows((order_tables.verification_table(rows.whole("repeat_verification"), titles),)),
+        "verification": _with_rows(_asked_again(rows, titles)),
         "explorer": explorer(report, dataset),
     }
+
+
+def _asked_again(rows: _Rows, titles: dict[str, str]) -> tuple[Table, ...]:
+    """Follow-up and repeat verification: both stand apart from the comparison."""
+    return (
+        order_tables.follow_up_table(rows.whole(FOLLOW_UP_COUNTS_TABLE), titles),
+        order_tables.verification_table(rows.whole("repeat_verification"), titles),
+    )
 
 
 def _view(rows: _Rows, titles: dict[str, str]) -> Row:

@@ -144,7 +144,7 @@ def test_another_system_shows_its_bins_positions_and_averaging(opened: Any):
     assert len(opened.find_elements("css selector", "#order-details rect.bar.large")) == 2
     assert table(opened, "Mean score by position")[1] == ["1", "34.83 [34.33, 35.33]"]
     averaged = table(opened, "Averaging over rotations: Noisy")
-    assert averaged[2][:2] == ["2", "3.00"] and averaged[2][6:9] == ["72.0", "+1.00 [−1.00, +3.00]", "0.0002"]
+    assert averaged[2][:2] == ["2", "3.00"] and averaged[2][7:10] == ["72.0", "+1.00 [−1.00, +3.00]", "0.0002"]
     choose(opened, "#order-system-select", "Tiny")
     assert table(opened, "Averaging over rotations: Tiny")[1][8] == "n/a"
 
