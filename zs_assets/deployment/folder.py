@@ -19,6 +19,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 _IMAGE_FILES = {
     "Dockerfile": "Dockerfile.j2",
     ".dockerignore": "dockerignore.j2",
+    ".gitignore": "gitignore.j2",
     ".env.example": "env.example.j2",
     "wheels/README.md": "wheels.md.j2",
     "studies/README.md": "studies.md.j2",

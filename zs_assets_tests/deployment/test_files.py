@@ -12,6 +12,8 @@ from sysconfig import get_path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from zs_assets.components.catalogue import all_studies
 from zs_assets.deployment.engine import Deployment, Engine
@@ -64,7 +66,12 @@ def test_the_image_holds_the_extra_of_its_engine_and_only_files_of_the_folder(en
     sources = {word.rstrip("/") for word in copied if not word.startswith("--")}
     assert sources <= {name.split("/")[0] for name in written}
     assert {"wheels", "studies"} <= sources
-    assert ".env" in written[".dockerignore"].splitlines()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", [".dockerignore", ".gitignore"])
+def test_the_filled_in_environment_stays_out_of_the_image_and_of_version_control(engine: Engine, name: str):
+    assert ".env" in texts(engine)[name].splitlines()
 
 
 @pytest.mark.parametrize("engine", COMPOSED)
@@ -164,6 +171,15 @@ def test_the_options_of_the_readme_exist(command: str):
     used = re.findall(rf"^{re.escape(command)} (.*)$", texts(Engine.CELERY)["README.md"], re.MULTILINE)
     ours = {word for line in used for word in line.split(" -- ")[0].split() if word.startswith("-")}
     assert all(re.search(rf"(?<![\w-]){re.escape(option)}\b", shown) for option in ours), ours
+
+
+@given(
+    name=st.from_regex(r"\A([a-z0-9.-]+(:[0-9]{1,5})?/)?[a-z0-9]+(/[a-z0-9]+)?\Z"),
+    tag=st.from_regex(r"\A[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}\Z"),
+)
+def test_name_and_tag_of_an_image_are_found_again(name: str, tag: str):
+    deployment = Deployment(Engine.KUBERNETES, image=f"{name}:{tag}")
+    assert (deployment.repository, deployment.tag) == (name, tag)
 
 
 def test_registry_port_and_tag_are_told_apart():
