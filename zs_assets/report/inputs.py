@@ -59,7 +59,7 @@ class MissingPartition:
 
 @dataclass(frozen=True, eq=False)
 class ReportInputs:
-    """Everything a report says. Tables follow the schemas of `storage`; curves and identities go by (dataset, backend)."""
+    """Everything a report says. Tables follow `storage`; curves and identities go by (dataset, backend)."""
 
     study: StudySpec
     systems: dict[str, SystemSpec]

@@ -146,7 +146,7 @@ def test_another_system_shows_its_bins_positions_and_averaging(opened: Any):
     averaged = table(opened, "Averaging over rotations: Noisy")
     assert averaged[2][:2] == ["2", "3.00"] and averaged[2][7:10] == ["72.0", "+1.00 [−1.00, +3.00]", "0.0002"]
     choose(opened, "#order-system-select", "Tiny")
-    assert table(opened, "Averaging over rotations: Tiny")[1][8] == "n/a"
+    assert table(opened, "Averaging over rotations: Tiny")[1][9] == "n/a"
 
 
 def test_another_dataset_brings_its_own_groups_tables_and_no_explorer_when_private(opened: Any):
