@@ -25,6 +25,7 @@ RANK = {
     "assets": 4,
     "components": 5,
     "definitions": 6,
+    "deployment": 6,
     "cli": 7,
 }
 ONLY = {"stats": set(), "gates": {"protocol"}, "emulator": {"protocol", "backends"}}
