@@ -15,6 +15,7 @@ from zs_assets.assets.follow_up_rows import affected_presentations, complete_sam
 from zs_assets.assets.gated_reading import GatedPartition, load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import ProgressSink, Workspace
+from zs_assets.components.dead_runs import end_dead_runs, process_tags
 from zs_assets.components.partition_loop import QUIET, failure_reason
 from zs_assets.components.resources import study_resources
 from zs_assets.protocol.errors import GateRefused
@@ -66,6 +67,7 @@ def run_follow_up(
     nobody else.
     """
     workspace = Workspace.from_environment()
+    end_dead_runs(instance)
     stopped: set[str] = set()
     for dataset, backend in cells:
         if backend in stopped:
@@ -122,6 +124,7 @@ def _run(
         instance=instance,
         resources=study_resources(progress),
         run_config={**QUIET, **config},
+        tags=process_tags(),
         raise_on_error=False,
     )
 
