@@ -15,6 +15,7 @@ from zs_assets.assets.order_scores_reading import order_scores_of, reply_positio
 from zs_assets.backends.systems import SystemSpec
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.plan import option_orders, repeats_per_order
+from zs_assets.protocol.question import ALL_GROUPS
 from zs_assets.protocol.study import Plan
 from zs_assets.stats import OrderScores
 
@@ -78,7 +79,7 @@ def planned_samples(planned: PlannedPartition, plan: Plan) -> PlannedSamples:
     examples = planned.examples
     _, texts = np.unique([example.text_sha256 for example in examples], return_inverse=True)
     named = dict.fromkeys(example.group for example in examples if example.group is not None)
-    groups = {"all": np.ones(len(examples), dtype=bool)}
+    groups = {ALL_GROUPS: np.ones(len(examples), dtype=bool)}
     for name in named:
         groups[name] = np.asarray([example.group == name for example in examples])
     labelled = all(example.target_index is not None for example in examples)

@@ -12,6 +12,7 @@ from zs_assets.assets.comparison_assets import read_metrics, read_paired_differe
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
 from zs_assets.protocol.names import AssetName
+from zs_assets.storage.examples import in_current_schema
 from zs_assets.storage.lake import Lake
 from zs_assets.storage.schemas import DATASET_MEANS, EXAMPLES, METRICS, RANKINGS
 from zs_assets.storage.warehouse import EMPTY, replace_study
@@ -92,7 +93,8 @@ def _manifests(lake: Lake, graph: StudyGraph) -> pa.Table:
     parts = []
     for dataset in graph.spec.datasets:
         if lake.has(graph.name, AssetName.MANIFEST, dataset=dataset.name):
-            table = lake.read(graph.name, AssetName.MANIFEST, dataset=dataset.name).cast(EXAMPLES)
+            stored = lake.read(graph.name, AssetName.MANIFEST, dataset=dataset.name)
+            table = in_current_schema(stored).cast(EXAMPLES)
             parts.append(table.add_column(0, "dataset", pa.array([dataset.name] * table.num_rows)))
     empty = EXAMPLES.insert(0, pa.field("dataset", pa.string())).empty_table()
     return pa.concat_tables([part.replace_schema_metadata(None) for part in parts]) if parts else empty

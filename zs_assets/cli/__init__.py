@@ -9,11 +9,21 @@ from __future__ import annotations
 import sys
 import warnings
 
-from zs_assets.cli import deployment, installation, order_checks, saved_runs, stand_ins, studies
+from zs_assets.cli import deployment, installation, order_checks, own_texts, saved_runs, stand_ins, studies
 from zs_assets.cli.app import app, err
 from zs_assets.protocol.errors import ZsAssetsError
 
-__all__ = ["app", "deployment", "installation", "main", "order_checks", "saved_runs", "stand_ins", "studies"]
+__all__ = [
+    "app",
+    "deployment",
+    "installation",
+    "main",
+    "order_checks",
+    "own_texts",
+    "saved_runs",
+    "stand_ins",
+    "studies",
+]
 
 
 def main() -> None:

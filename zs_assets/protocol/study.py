@@ -73,8 +73,10 @@ class DatasetSpec(Strict):
     @model_validator(mode="before")
     @classmethod
     def _own_texts_are_private_unless_said_otherwise(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "private" not in data and isinstance(data.get("source"), dict):
-            return {**data, "private": data["source"].get("kind") == "file"}
+        if isinstance(data, dict) and "private" not in data:
+            source = data.get("source")
+            kind = source.get("kind") if isinstance(source, dict) else getattr(source, "kind", None)
+            return {**data, "private": kind == "file"}
         return data
 
 
@@ -219,8 +221,11 @@ class StudySpec(Strict):
         """What a dataset partition depends on in the YAML: its own entry, the question and the plan."""
         return sha256_json(
             {
-                # What is looked up or compared afterwards changes nothing that is asked.
-                "dataset": dataset.model_dump(mode="json", exclude={"parent_separator", "prompt_hash", "plan"}),
+                # What is looked up, compared or kept from a publication afterwards changes nothing that is asked.
+                "dataset": {
+                    **dataset.model_dump(mode="json", exclude={"parent_separator", "prompt_hash", "plan"}),
+                    "private": False,
+                },
                 "question": self.question,
                 "plan": self.plan_of(dataset).settings,
                 "sum_tolerance": self.gates.sum_tolerance,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from zs_assets.protocol.question import ALL_GROUPS
 from zs_assets.report.wording import ABSENT, signed
-from zs_assets.storage.order_schemas import ALL_GROUPS, SCORE_COMPLETE, STRICT_COMPLETE
+from zs_assets.storage.order_schemas import SCORE_COMPLETE, STRICT_COMPLETE
 
 Row = dict[str, Any]
 

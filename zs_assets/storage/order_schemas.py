@@ -14,7 +14,6 @@ import pyarrow as pa
 from zs_assets.protocol.names import AssetName
 from zs_assets.storage.schemas import field
 
-ALL_GROUPS = "all"
 SCORE_COMPLETE, STRICT_COMPLETE = "score_complete", "strict_complete"
 
 _DATASET = [field("dataset", pa.string(), "dataset partition", False)]
