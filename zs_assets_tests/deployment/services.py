@@ -177,9 +177,19 @@ def s3_service(bucket: str) -> Iterator[dict[str, str]]:
             wait_until(ready, process, log, "The S3 stand-in")
             make = urllib.request.Request(f"{address}/{bucket}", method="PUT")
             urllib.request.urlopen(make, timeout=10).close()
+            _forget_connections()
             yield {
                 "AWS_ENDPOINT_URL": address,
                 "AWS_ACCESS_KEY_ID": "testing",
                 "AWS_SECRET_ACCESS_KEY": "testing",
                 "AWS_DEFAULT_REGION": "us-east-1",
             }
+            _forget_connections()
+
+
+def _forget_connections() -> None:
+    """fsspec keeps one file system per set of arguments; with an address from the environment it would keep the old one."""
+    with suppress(ImportError):
+        from s3fs import S3FileSystem
+
+        S3FileSystem.clear_instance_cache()
