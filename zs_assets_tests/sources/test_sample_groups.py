@@ -20,7 +20,6 @@ from zs_assets.protocol.study import DatasetSpec, Sample
 from zs_assets.sources import load_dataset
 from zs_assets.sources.base import make_example, repeated_texts
 from zs_assets.sources.sampling import draw
-from zs_assets.storage import order_schemas
 from zs_assets.storage.examples import examples_of, examples_table, in_current_schema
 from zs_assets.storage.schemas import EXAMPLES
 
@@ -58,7 +57,6 @@ def test_every_row_keeps_its_group(load):
 
 
 def test_the_name_of_every_sample_together_is_no_group(load):
-    assert ALL_GROUPS == order_schemas.ALL_GROUPS
     with pytest.raises(SourceError, match=r"group 'all' in row 2 \(line 3\), which means every sample"):
         load(with_group("all"))
 
