@@ -19,6 +19,7 @@ from zs_assets.assets.cells import cell_problem
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import ProgressSink, Workspace
+from zs_assets.components.dead_runs import end_dead_runs, process_tags
 from zs_assets.components.resources import study_resources
 from zs_assets.components.study import measured_assets, study_definitions
 from zs_assets.protocol.errors import CollectionStopped, GateRefused, StudyError, ZsAssetsError
@@ -75,6 +76,7 @@ class PartitionLoop:
     ):
         self.graph = graph
         self.instance = instance
+        end_dead_runs(instance)  # a killed command's run would hold its place in the pool for ever
         self.workspace = Workspace.from_environment()
         self.lake = self.workspace.lake
         self.resources = resources or study_resources(progress)
@@ -225,6 +227,7 @@ class PartitionLoop:
             instance=self.instance,
             resources=self.resources,
             run_config={**QUIET, **(config or {})},
+            tags=process_tags(),
             raise_on_error=False,
         )
         where = where or partition or self.graph.name
