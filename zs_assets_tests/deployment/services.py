@@ -188,7 +188,7 @@ def s3_service(bucket: str) -> Iterator[dict[str, str]]:
 
 
 def _forget_connections() -> None:
-    """fsspec keeps one file system per set of arguments; with an address from the environment it would keep the old one."""
+    """fsspec keeps one file system per set of arguments: with an address from the environment, the old one."""
     with suppress(ImportError):
         from s3fs import S3FileSystem
 
