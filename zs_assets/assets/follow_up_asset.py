@@ -85,8 +85,9 @@ def follow_up_asset(graph: StudyGraph) -> dg.AssetsDefinition:
 
 
 def follow_up_job(graph: StudyGraph) -> "dg.UnresolvedAssetJobDefinition":
+    """Named otherwise than the asset: Dagster gives an asset's op the name `<study>__follow_up`."""
     return dg.define_asset_job(
-        f"{graph.name}__follow_up",
+        f"{graph.name}__ask_again",
         selection=[graph.key(AssetName.FOLLOW_UP)],
         partitions_def=graph.cells,
         description="Asks again what came without scores or against its own label; no prediction changes.",

@@ -212,6 +212,6 @@ def test_reset_moves_the_follow_up_aside_too(study):
 def test_the_job_for_the_ui_asks_for_nothing_but_the_follow_up(study):
     definitions = dg.Definitions(assets=[follow_up_asset(study.graph)], jobs=[follow_up_job(study.graph)])
     definitions = dg.Definitions.merge(definitions, dg.Definitions(resources=study_resources()))
-    job = definitions.resolve_job_def("orders__follow_up")
+    job = definitions.resolve_job_def("orders__ask_again")
     assert job.asset_layer.executable_asset_keys == {study.graph.key(AssetName.FOLLOW_UP)}
     assert job.partitions_def == study.graph.cells
