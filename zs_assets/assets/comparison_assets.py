@@ -113,6 +113,7 @@ def _rankings(graph: StudyGraph) -> dg.AssetsDefinition:
             values = {
                 dataset.name: {row["backend"]: row[metric.value] for row in metrics if row["dataset"] == dataset.name}
                 for dataset in graph.spec.datasets
+                if graph.spec.plan_of(dataset).asks_once  # copies of an example rank nobody
             }
             rows += [
                 {

@@ -179,6 +179,8 @@ def _read_partition(lake: Lake, graph: StudyGraph, dataset: str, backend: str, r
 def _read_curves(graph: StudyGraph, dataset: str, backend: str, partition: GatedPartition, readings: _Readings) -> None:
     if not (is_applicable(partition.predictions) and has_gold(partition.predictions)):
         return
+    if not graph.spec.plan_of(graph.spec.dataset(dataset)).asks_once:
+        return  # the same example many times over is no further evidence for a curve
     answers = answers_of(partition, graph.systems[backend], graph.spec.scoring)
     if answers.latency_ms is not None and answers.valid.any():
         readings.latencies[dataset, backend] = answers.latency_ms[answers.valid]

@@ -95,6 +95,11 @@ class Plan(Strict):
     shuffle_seed: Seed | None = None  # of the request sequence; None: as the tables are ordered
 
     @property
+    def asks_once(self) -> bool:
+        """One presentation per example: figures that count presentations then count examples."""
+        return self.orders == "fixed" and self.repeats == 1
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What is hashed and reported; a setting that is not made is left out."""
         return self.model_dump(mode="json", exclude_none=True)
@@ -169,8 +174,7 @@ class StudySpec(Strict):
     def _analyses_fit_the_plans(self) -> StudySpec:
         plans = [self.plan_of(dataset) for dataset in self.datasets]
         rotated = [isinstance(plan.orders, Rotations) for plan in plans]
-        shown_once = not any(rotated) and all(plan.repeats == 1 for plan in plans)
-        if self.analyses.order_sensitivity is not None and shown_once:
+        if self.analyses.order_sensitivity is not None and all(plan.asks_once for plan in plans):
             raise ValueError(
                 f"study '{self.name}' asks for order_sensitivity and shows every option order once: give it "
                 "plan: {orders: {kind: rotations, seed: 1}, repeats: 3}"
