@@ -46,6 +46,11 @@ class GatedPartition:
     planned: PlannedPartition
     verdicts: tuple[Verdict, ...]
 
+    @property
+    def code_sha256(self) -> str | None:
+        """The code that made it; None in a table of before it was recorded. Another code than ours is no error."""
+        return metadata_of(self.predictions).get("code_sha256")
+
 
 def planned_partition(graph: StudyGraph, dataset: str, manifest: pa.Table) -> PlannedPartition:
     """What the dataset's manifest and plan (its own, or the study's) ask for."""

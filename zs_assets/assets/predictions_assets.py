@@ -13,8 +13,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from zs_assets import __version__
-from zs_assets.assets.cells import cell_backend, cell_budget, journal_header
+from zs_assets.assets.cells import cell_backend, cell_budget, cell_is_imported, journal_header
 from zs_assets.assets.gated_reading import (
     REHEARSED,
     PlannedPartition,
@@ -23,15 +22,18 @@ from zs_assets.assets.gated_reading import (
     planned_partition,
 )
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
+from zs_assets.assets.provider_share import provider_share
 from zs_assets.assets.resources import CollectionOptions, ProgressSink, Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
 from zs_assets.collection import Collected, Progress, collect
-from zs_assets.gates import Verdict
+from zs_assets.gates import Verdict, same_code
+from zs_assets.protocol.code_identity import CODE_TAG, code_identity
 from zs_assets.protocol.names import AssetName, Gate
 from zs_assets.storage.lake import with_metadata
 from zs_assets.storage.schemas import ATTEMPTS, PREDICTIONS
 
 PREDICTION_GATES = (
+    (Gate.CODE_IDENTITY, True),
     (Gate.VECTOR_INTEGRITY, True),
     (Gate.MAX_INVALID_RATE, True),
     (Gate.MANIFEST_COVERAGE, True),
@@ -41,6 +43,7 @@ PREDICTION_GATES = (
     (Gate.TRUNCATION, False),
 )
 GATE_MEANINGS = {
+    Gate.CODE_IDENTITY: "The worker runs the code that submitted the run; asked before the first call.",
     Gate.VECTOR_INTEGRITY: "A row stored as ok holds exactly the declared options, in [0,1], summing to 1 within the "
     "study's tolerance; a label-only row names one of them.",
     Gate.MAX_INVALID_RATE: "Invalid replies stay within the study's limit.",
@@ -130,9 +133,14 @@ def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
         cell = context.partition_key.keys_by_dimension  # type: ignore[attr-defined]
         dataset, backend = cell["dataset"], cell["backend"]
         planned = planned_partition(graph, dataset, manifest)
+        code = same_code(context.run.tags.get(CODE_TAG), code_identity().code_sha256)
+        yield _check_result(predictions_key, code)
+        if code.stops:
+            # Nothing was asked and nothing on the lake changes, so what an earlier run published stands.
+            raise _gate_failure(graph, dataset, backend, code)
         identity = partition_identity(graph, planned, dataset, backend)
         reporter = _progress_reporter(context, progress, graph, dataset, backend)
-        collected = _collect(config, workspace, graph, dataset, backend, planned, reporter)
+        collected = _collect(context, config, workspace, graph, dataset, backend, planned, reporter)
         verdicts = ask_gates(graph, planned, collected.predictions)
         for verdict in verdicts:
             yield _check_result(predictions_key, verdict)
@@ -140,16 +148,11 @@ def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
             graph.name,
             dataset,
             backend,
-            {**identity, "package_version": __version__, "verdicts": [verdict.as_json() for verdict in verdicts]},
+            {**identity, **vars(code_identity()), "verdicts": [verdict.as_json() for verdict in (code, *verdicts)]},
         )
         failed = [verdict for verdict in verdicts if verdict.stops]
         if failed:
-            raise dg.Failure(
-                f"{graph.name} {dataset} x {backend} failed gate {failed[0].gate.value}: {failed[0].sentence}. "
-                "Nothing was published; the journal keeps every reply.",
-                metadata={"gate": failed[0].gate.value, "first_offenders": list(failed[0].first_offenders)},
-                allow_retries=False,
-            )
+            raise _gate_failure(graph, dataset, backend, failed[0])
         rehearsed = str(workspace.rehearsal).lower()
         entries = {**identity, REHEARSED: rehearsed, "identity": json.dumps(collected.identity, ensure_ascii=False)}
         yield dg.Output(
@@ -162,7 +165,17 @@ def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
     return collect_predictions
 
 
+def _gate_failure(graph: StudyGraph, dataset: str, backend: str, verdict: Verdict) -> dg.Failure:
+    return dg.Failure(
+        f"{graph.name} {dataset} x {backend} failed gate {verdict.gate.value}: {verdict.sentence}. "
+        "Nothing was published; the journal keeps every reply.",
+        metadata={"gate": verdict.gate.value, "first_offenders": list(verdict.first_offenders)},
+        allow_retries=False,
+    )
+
+
 def _collect(
+    context: dg.AssetExecutionContext,
     config: CollectionOptions,
     workspace: Workspace,
     graph: StudyGraph,
@@ -172,6 +185,8 @@ def _collect(
     on_progress: Callable[[Progress], None],
 ) -> Collected:
     system = cell_backend(workspace.places, graph, dataset, backend, planned.question)
+    if not cell_is_imported(workspace, graph, dataset, backend):
+        provider_share(context.instance, context.run.tags, study_pool(graph), graph.systems[backend])
     budget = cell_budget(workspace, graph, dataset, backend, config.max_usd)
     header = journal_header(graph, planned, dataset, backend, system)
     return collect(

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import dagster as dg
 
-HOST, PROCESS, BEGAN = "zs_assets/host", "zs_assets/process", "zs_assets/process_began"
+from zs_assets.protocol.names import PROCESS_TAG
+
+HOST, PROCESS, BEGAN = "zs_assets/host", PROCESS_TAG, "zs_assets/process_began"
 
 
 def process_tags() -> dict[str, str]:

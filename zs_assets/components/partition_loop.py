@@ -22,6 +22,7 @@ from zs_assets.assets.resources import ProgressSink, Workspace
 from zs_assets.components.dead_runs import end_dead_runs, process_tags
 from zs_assets.components.resources import study_resources
 from zs_assets.components.study import measured_assets, study_definitions
+from zs_assets.protocol.code_identity import CODE_TAG, code_identity
 from zs_assets.protocol.errors import CollectionStopped, GateRefused, StudyError, ZsAssetsError
 from zs_assets.protocol.names import PAIR_SEPARATOR, AssetName
 from zs_assets.storage.lake import metadata_of
@@ -227,7 +228,7 @@ class PartitionLoop:
             instance=self.instance,
             resources=self.resources,
             run_config={**QUIET, **(config or {})},
-            tags=process_tags(),
+            tags={**process_tags(), CODE_TAG: code_identity().code_sha256},
             raise_on_error=False,
         )
         where = where or partition or self.graph.name

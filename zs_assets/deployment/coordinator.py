@@ -1,4 +1,4 @@
-"""Dagster's queued run coordinator that also says where a run belongs.
+"""Dagster's queued run coordinator that also says where a run belongs, and which code its worker must have.
 
 It sits where every run passes, so backfills of the UI, schedules, sensors, retries and the command line are routed
 alike. In dagster.yaml: `run_coordinator: {module: zs_assets.deployment.coordinator, class: RoutingRunCoordinator}`;
@@ -14,17 +14,19 @@ from zs_assets.assets.graph import StudyGraph
 from zs_assets.backends.systems import Queue
 from zs_assets.components.catalogue import find_study
 from zs_assets.deployment.routing import BACKEND_TAG, missing_tags, queue_of, routing_tags
+from zs_assets.protocol.code_identity import CODE_TAG, code_identity
 from zs_assets.protocol.errors import ZsAssetsError
 
 
 class RoutingRunCoordinator(QueuedRunCoordinator):
-    """Tags each submitted run with its queue, then queues it as Dagster does."""
+    """Tags each submitted run with its queue and with the code that submits it, then queues it as Dagster does."""
 
     def submit_run(self, context: SubmitRunContext) -> DagsterRun:
         """Queues the run. One whose study cannot be read is queued too, and fails where its error can be seen."""
         run = context.dagster_run
         launchers = (kind.__name__ for kind in type(self._instance.run_launcher).__mro__)
-        tags = missing_tags(routing_tags(self._queue(run), launchers), run.tags)
+        wanted = {**routing_tags(self._queue(run), launchers), CODE_TAG: code_identity().code_sha256}
+        tags = missing_tags(wanted, run.tags)
         if tags:
             self._instance.add_run_tags(run.run_id, tags)
         return super().submit_run(context)

@@ -19,6 +19,7 @@ class Outcome(str, Enum):
 class Gate(str, Enum):
     """Conditions on a predictions partition or a manifest; what fails is not published."""
 
+    CODE_IDENTITY = "code_identity"  # of the run and of the worker that carries it out
     VECTOR_INTEGRITY = "vector_integrity"
     MAX_INVALID_RATE = "max_invalid_rate"
     MANIFEST_COVERAGE = "manifest_coverage"
@@ -72,3 +73,6 @@ class AssetName(str, Enum):
 
 
 PAIR_SEPARATOR = "__vs__"
+
+PROCESS_TAG = "zs_assets/process"
+"""Tag of a run that the command line carries out itself, one after the other: the number of its process."""

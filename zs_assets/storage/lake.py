@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from zs_assets import __version__
+from zs_assets.protocol.code_identity import code_identity
 from zs_assets.protocol.errors import GateRefused, StorageError
 from zs_assets.protocol.hashing import sha256_bytes, sha256_json
 from zs_assets.protocol.names import AssetName
@@ -234,5 +235,5 @@ def metadata_of(table: pa.Table) -> dict[str, str]:
 
 
 def with_metadata(table: pa.Table, **entries: str) -> pa.Table:
-    """The table with these key-value entries and the package version in its schema metadata."""
-    return table.replace_schema_metadata({"package_version": __version__, **entries})
+    """The table with these key-value entries and the code that made it in its schema metadata."""
+    return table.replace_schema_metadata({**vars(code_identity()), **entries})

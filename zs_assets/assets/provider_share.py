@@ -1,0 +1,50 @@
+"""How many runs may ask one provider at once: each takes its part of the provider's rate.
+
+A run keeps a provider's limits by itself, and knows nothing of the others. The pool of its step says how many there can
+be, on whatever machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import dagster as dg
+
+from zs_assets.backends.systems import SystemSpec
+from zs_assets.protocol.errors import CollectionStopped
+from zs_assets.protocol.names import PROCESS_TAG
+
+
+def provider_share(instance: dg.DagsterInstance, run_tags: Mapping[str, str], pool: str, system: SystemSpec) -> int:
+    """By how much the configured rate of the system's provider is divided in this run; 1 for a local system.
+
+    Raises
+    ------
+    CollectionStopped
+        A hosted system, and the instance has no limit for the pool: nobody could say how many runs share the rate. A
+        run of the command line's own loop goes one after the other, so it needs none.
+    """
+    if system.is_free:
+        return 1
+    limit = pool_limit(instance, pool)
+    if limit is not None:
+        return max(limit, 1)
+    if PROCESS_TAG in run_tags or not instance.event_log_storage.supports_global_concurrency_limits:
+        return 1
+    raise CollectionStopped(
+        f"{system.name} was not asked: pool {pool} has no limit on this Dagster instance, so any number of runs could "
+        f"spend the provider's rate at once. Set one: `dagster instance concurrency set {pool} 1`, or "
+        "`concurrency: {pools: {default_limit: 1}}` in dagster.yaml."
+    )
+
+
+def pool_limit(instance: dg.DagsterInstance, pool: str) -> int | None:
+    """The limit set for the pool, else the instance's default; None where there is neither, or the storage has none."""
+    storage = instance.event_log_storage
+    if not storage.supports_global_concurrency_limits:
+        return None
+    for found in storage.get_pool_limits():
+        if found.name == pool and not found.from_default:
+            return found.limit
+    # A row made from the default keeps the value the default had then, until the pool is next used.
+    return instance.global_op_concurrency_default_limit

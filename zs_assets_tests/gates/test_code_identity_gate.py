@@ -1,0 +1,94 @@
+"""A worker with other code is refused before it asks anything, with both hashes."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from zs_assets.assets.gated_reading import load_gated
+from zs_assets.assets.graph import StudyGraph
+from zs_assets.assets.resources import Workspace
+from zs_assets.components.partition_loop import PartitionLoop, failure_reason
+from zs_assets.components.partition_status import partition_status
+from zs_assets.components.study import measured_assets
+from zs_assets.gates import same_code
+from zs_assets.protocol.code_identity import CODE_TAG, code_identity
+from zs_assets.protocol.names import AssetName, Gate
+from zs_assets.storage.lake import metadata_of
+
+OLD, NEW = "0" * 64, "1" * 64
+
+
+def measure(loop: PartitionLoop, tags: dict[str, str]) -> dg.ExecuteInProcessResult:
+    return dg.materialize(
+        loop.assets,
+        selection=[loop.graph.key(name) for name in measured_assets(loop.graph)],
+        partition_key=loop.graph.cell("first", "uniform"),
+        instance=loop.instance,
+        resources=loop.resources,
+        tags=tags,
+        raise_on_error=False,
+    )
+
+
+def code_check(result: dg.ExecuteInProcessResult) -> dg.AssetCheckEvaluation:
+    (check,) = [found for found in result.get_asset_check_evaluations() if found.check_name == Gate.CODE_IDENTITY.value]
+    return check
+
+
+def test_the_same_code_passes_and_other_code_stops_with_both_hashes():
+    assert not same_code(OLD, OLD).stops
+    refused = same_code(OLD, NEW)
+    assert refused.stops
+    assert OLD in refused.sentence and NEW in refused.sentence and "restart the workers" in refused.sentence
+
+
+def test_a_run_of_plain_dagster_passes_and_says_that_it_does_not_know():
+    verdict = same_code(None, NEW)
+    assert not verdict.stops
+    assert "does not say" in verdict.sentence
+
+
+def test_other_code_asks_nothing_and_leaves_what_was_published(home, small_study: StudyGraph, instance):
+    loop = PartitionLoop(small_study, instance)
+    loop.prepare(["first"])
+    refused = measure(loop, {CODE_TAG: OLD})
+    assert not refused.success
+    assert OLD in failure_reason(refused) and code_identity().code_sha256 in failure_reason(refused)
+    assert not code_check(refused).passed
+    journal = Workspace.from_environment().places.journal("small", "first", "uniform")
+    assert not journal.exists()
+    assert next(iter(partition_status(loop.workspace, small_study)))["state"] == "not run"
+
+    assert measure(loop, {CODE_TAG: code_identity().code_sha256}).success
+    before = loop.lake.sha256("small", AssetName.PREDICTIONS, dataset="first", backend="uniform")
+    assert not measure(loop, {CODE_TAG: OLD}).success
+    assert loop.lake.sha256("small", AssetName.PREDICTIONS, dataset="first", backend="uniform") == before
+    assert load_gated(loop.lake, small_study, "first", "uniform").predictions.num_rows == 12
+
+
+def test_the_command_lines_own_runs_carry_their_code_and_every_table_names_it(home, small_study: StudyGraph, instance):
+    loop = PartitionLoop(small_study, instance)
+    assert loop.run(["uniform"], ["first"]).failed == []
+    tags = [run.tags for run in instance.get_runs() if "dagster/partition/backend" in run.tags]
+    assert [found[CODE_TAG] for found in tags] == [code_identity().code_sha256]
+    own = vars(code_identity())
+    cell = {"dataset": "first", "backend": "uniform"}
+    for asset, partition in (
+        (AssetName.EXAMPLES, {"dataset": "first"}),
+        (AssetName.MANIFEST, {"dataset": "first"}),
+        (AssetName.PREDICTIONS, cell),
+        (AssetName.ATTEMPTS, cell),
+        (AssetName.METRICS, cell),
+    ):
+        assert own.items() <= metadata_of(loop.lake.read("small", asset, **partition)).items()
+    assert load_gated(loop.lake, small_study, "first", "uniform").code_sha256 == code_identity().code_sha256
+    assert own.items() <= (loop.lake.read_verdicts("small", "first", "uniform") or {}).items()
+
+
+def test_a_partition_of_other_code_is_read_as_any_other(home, small_study: StudyGraph, instance, monkeypatch):
+    """Upgrades are normal: the hash says what made a table, and is no reason to refuse it."""
+    loop = PartitionLoop(small_study, instance)
+    loop.run(["uniform"], ["first"])
+    monkeypatch.setattr("zs_assets.protocol.code_identity._LOADED", type(code_identity())("9.9", NEW))
+    read = load_gated(loop.lake, small_study, "first", "uniform")
+    assert read.code_sha256 not in (None, NEW)
