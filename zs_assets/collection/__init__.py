@@ -2,7 +2,7 @@
 
 from zs_assets.collection.collected import Collected, Progress
 from zs_assets.collection.collector import collect
-from zs_assets.collection.journal import JournalHeader
+from zs_assets.collection.journal_header import JournalHeader
 from zs_assets.collection.journal_totals import journalled_replies, journalled_usd
 from zs_assets.collection.pricing import Estimate, estimate
 

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from zs_assets.backends.base import Backend, CallFault, RawReply, Remedy
 from zs_assets.collection.backoff import wait_before_retry
 from zs_assets.collection.budget import Budget
 from zs_assets.collection.collected import Collected, Progress
 from zs_assets.collection.compaction import compact, not_applicable
-from zs_assets.collection.journal import Journal, JournalHeader, Past, usage_of
-from zs_assets.collection.limiter import EvenlySpaced
+from zs_assets.collection.event_loop import run_to_end
+from zs_assets.collection.journal import Journal, usage_of
+from zs_assets.collection.journal_header import JournalHeader
+from zs_assets.collection.limiter import EvenlySpaced, limits_of_one
+from zs_assets.collection.past import Past
 from zs_assets.collection.pricing import call_tokens, cost, question_tokens
-from zs_assets.protocol.errors import CollectionStopped
+from zs_assets.protocol.errors import CollectionStopped, JournalError
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Presentation
+from zs_assets.storage.journal_place import JournalPath
 
 
 def collect(
     backend: Backend,
     presentations: Sequence[Presentation],
-    journal_path: Path,
+    journal_path: JournalPath,
     header: JournalHeader,
     *,
     asking: Sequence[Presentation] | None = None,
@@ -35,11 +36,14 @@ def collect(
     retry_errors: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     progress_every_s: float = 0.5,
+    share: int = 1,
+    run_id: str = "",
 ) -> Collected:
     """Every planned presentation's reply as tables; what the journal holds is not asked again.
 
     The tables are in the sequence of `presentations`; calls are made in that of `asking`, the same ones (None: as
-    planned), by this run and by any that goes on after it.
+    planned), by this run and by any that goes on after it. With `share` runs of one provider at once, each keeps that
+    part of its limits. `run_id` is what another worker that wants the same partition is told.
 
     Raises CollectionStopped (401, JSON 403, budget), JournalError and BackendUnavailable, each with its reason in one
     sentence; the journal then holds everything that was received, and no table exists.
@@ -50,26 +54,16 @@ def collect(
         return Collected(predictions, attempts, 0, 0, False)
     money = Budget(spec, backend.question, max_usd, elsewhere_usd)
     sequence = presentations if asking is None else asking
-    run = _Collection(backend, sequence, attempt_budget, money, retry_errors, on_progress, progress_every_s)
-    with Journal(journal_path, header, run.on_synced) as journal:
+    run = _Collection(backend, sequence, attempt_budget, money, retry_errors, on_progress, progress_every_s, share)
+    billed = not spec.is_free and backend.measures_latency  # a replay was paid for by whoever recorded it
+    with Journal(journal_path, header, run.on_synced, announces=billed, run_id=run_id) as journal:
         past = journal.past
         resumed, in_flight = len(past.replied), len(past.open_calls)
-        _run_to_end(run.complete(journal))
+        run_to_end(run.complete(journal))
         journal.sync()
     run.report()
-    predictions, attempts = compact(journal_path, backend, presentations, header.prompt_hash)
+    predictions, attempts = compact(journal.path, backend, presentations, header.prompt_hash)
     return Collected(predictions, attempts, resumed, in_flight, past.torn_line, past.identity)
-
-
-def _run_to_end(work: Coroutine[Any, Any, None]) -> None:
-    """Runs an event loop here, or in a thread where one already runs: notebooks and some run launchers have one."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-        return
-    with ThreadPoolExecutor(1, thread_name_prefix="collection") as pool:
-        pool.submit(asyncio.run, work).result()
 
 
 class _Collection:
@@ -84,6 +78,7 @@ class _Collection:
         retry_errors: bool,
         on_progress: Callable[[Progress], None] | None,
         progress_every_s: float,
+        share: int = 1,
     ):
         self._backend = backend
         self._spec = backend.spec
@@ -94,7 +89,10 @@ class _Collection:
         self._on_progress = on_progress or (lambda progress: None)
         self._every_s = progress_every_s
         self._question_tokens = question_tokens(backend.question)
-        self._limiter = EvenlySpaced(self._spec.limits)
+        self._limits = limits_of_one(self._spec.limits, share)
+        self._limiter = EvenlySpaced(self._limits)
+        # Calls that waited for one upload would leave in one burst.
+        self._sending = EvenlySpaced(self._limits)
         self._stopped: BaseException | None = None
         self._stop = asyncio.Event()
         self._in_flight = 0
@@ -117,7 +115,7 @@ class _Collection:
         self._started = time.monotonic()
         if not todo:
             return
-        workers = 1 if self._spec.is_free else min(self._spec.limits.concurrency, len(todo))
+        workers = 1 if self._spec.is_free else min(self._limits.concurrency, len(todo))
         async with self._backend:
             journal.identity(self._backend.identity())
             queue = iter(todo)
@@ -147,18 +145,7 @@ class _Collection:
         self._failures = sum(name in past.not_ok or name not in past.replied for name in planned_and_closed)
 
     def _is_open(self, name: str) -> bool:
-        past = self._journal.past
-        if name in past.replied:
-            return False
-        if self._retry_errors:
-            return True
-        return name not in past.gave_up and self._spent(name) < self._budget
-
-    def _spent(self, name: str) -> int:
-        """Attempts that count: not those in flight at a kill (no known end), nor those a wrong key ended."""
-        past = self._journal.past
-        begun = past.attempts.get(name, 0)
-        return begun - sum((name, number) in past.open_calls | past.refused for number in range(1, begun + 1))
+        return self._journal.past.is_open(name, self._budget, self._retry_errors)
 
     async def _work(self, queue: Iterator[Presentation]) -> None:
         for presentation in queue:
@@ -178,7 +165,7 @@ class _Collection:
     async def _ask(self, presentation: Presentation) -> None:
         name = presentation.id
         number = self._journal.past.attempts.get(name, 0)
-        left = self._budget if self._retry_errors else self._budget - self._spent(name)
+        left = self._budget if self._retry_errors else self._budget - self._journal.past.spent(name)
         for turn in range(left):
             tokens = call_tokens(self._question_tokens, presentation)
             await self._limiter.turn(tokens)
@@ -207,6 +194,8 @@ class _Collection:
         self._in_flight += 1
         try:
             asked_at = self._journal.asked(presentation.id, number, self._in_flight)
+            if not await self._announced(presentation.id, number, tokens):
+                return None
             started = time.perf_counter()
             reply = await self._backend.ask(presentation)
             latency_ms = (time.perf_counter() - started) * 1e3
@@ -219,6 +208,23 @@ class _Collection:
             self._money.end(expected)
         self._received(presentation, number, reply, asked_at, latency_ms, tokens, expected)
         return None
+
+    async def _announced(self, name: str, number: int, tokens: float) -> bool:
+        """False if the call must not be sent: collection stopped, or the lake could not be told of it.
+
+        A worker that goes on after a kill knows of a call in flight from the lake alone.
+        """
+        if not self._journal.announces:
+            return True
+        try:
+            await self._journal.announced()
+            await self._sending.turn(tokens)
+        except JournalError as error:
+            self._halt(error)
+        if self._stopped is None:
+            return True
+        self._journal.not_sent(name, number)
+        return False
 
     def _received(
         self,
@@ -238,7 +244,8 @@ class _Collection:
             raise
         usd, tier = cost(self._spec, reading, reading.run_date or asked_at)
         self._journal.reply(presentation.id, number, reply, latency_ms, **usage_of(reading), usd=usd, tier=tier)
-        self._limiter.used(reading.input_tokens, tokens)
+        for limiter in (self._limiter, self._sending):
+            limiter.used(reading.input_tokens, tokens)
         self._money.replied(usd, expected)
         self._tokens += reading.input_tokens or 0
         self._failures += reading.outcome is not Outcome.OK
@@ -248,7 +255,7 @@ class _Collection:
     ) -> float | None:
         wait = None
         if fault.remedy is Remedy.RETRY and not last:
-            wait = wait_before_retry(fault, turn, self._spec.limits.max_wait_s)
+            wait = wait_before_retry(fault, turn, self._limits.max_wait_s)
         self._journal.fault(
             presentation.id,
             number,

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from zs_assets.backends.base import Backend, RawReply, Reading
 from zs_assets.collection.attempt_rows import AttemptRows
-from zs_assets.collection.journal import journal_lines
+from zs_assets.collection.journal_reading import journal_lines
 from zs_assets.collection.pricing import cost
 from zs_assets.collection.stored_values import count, text
 from zs_assets.protocol.names import Outcome

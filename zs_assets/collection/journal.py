@@ -2,6 +2,9 @@
 
 Line kinds: `header` (first line), `asked` (before each call), `reply` and `fault` (after it). Every line goes to the
 operating system at once and to the disk in groups of at most 200 ms; a reply counts as received only after that.
+
+Where the lake is remote, the file is the writer's working copy: its lines go to the lake as sealed segments, and a
+reply counts as received only when it is there.
 """
 
 from __future__ import annotations
@@ -10,66 +13,56 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from zs_assets.backends.base import RawReply, Reading, Remedy
-from zs_assets.protocol.errors import JournalError
-from zs_assets.protocol.names import Outcome
+from zs_assets.collection.journal_header import JournalHeader
+from zs_assets.collection.journal_merge import line_bytes
+from zs_assets.collection.journal_reading import broken_journal
+from zs_assets.collection.journal_reading import journal_lines as journal_lines
+from zs_assets.collection.past import Past
+from zs_assets.collection.uploads import Uploads
+from zs_assets.protocol.errors import JournalError, StorageError
+from zs_assets.storage.journal_place import JournalPath, JournalPlace
 
 FSYNC_EVERY_S = 0.2
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
-_IDENTITY = ("prompt_hash", "manifest_hash", "protocol_hash", "model_requested", "spec_hash")
-
-
-@dataclass(frozen=True)
-class JournalHeader:
-    """What the journal's replies were asked for; replies of another protocol are never mixed in."""
-
-    study: str
-    dataset: str
-    backend: str
-    prompt_hash: str
-    protocol_hash: str
-    manifest_hash: str
-    model_requested: str
-    spec_hash: str
-
-
-@dataclass
-class Past:
-    """What an existing journal holds, bodies left on disk."""
-
-    replied: set[str] = field(default_factory=set)
-    attempts: dict[str, int] = field(default_factory=dict)  # calls begun, per presentation
-    open_calls: set[tuple[str, int]] = field(default_factory=set)  # asked without an answer: in flight at a stop
-    refused: set[tuple[str, int]] = field(default_factory=set)  # a wrong key ends a run, it spends no attempt
-    gave_up: set[str] = field(default_factory=set)  # a request the system rejects
-    unanswered: list[str] = field(default_factory=list)  # calls without any answer: they may have been billed
-    costs: list[float | None] = field(default_factory=list)  # of the replies; None: unknown
-    tokens: int = 0
-    not_ok: set[str] = field(default_factory=set)  # replied, but not with outcome ok
-    identity: dict[str, str] = field(default_factory=dict)  # of the backend when it was last opened
-    torn_line: bool = False
+LINGER_S = 0.02
+"""Calls wait for their line to be uploaded: what comes within so short a time shares one put."""
+NOT_SENT = "not_sent"
+NO_REQUEST = 0
+"""Status of a call that was announced and not made, as browsers number a request that was never sent."""
 
 
 class Journal:
     """Exclusive writer of one journal file. Use as a context manager."""
 
-    def __init__(self, path: Path, header: JournalHeader, on_synced: Callable[[int], None] | None = None):
-        self.path = path
+    def __init__(
+        self,
+        path: JournalPath,
+        header: JournalHeader,
+        on_synced: Callable[[int], None] | None = None,
+        *,
+        announces: bool = False,
+        run_id: str = "",
+    ):
+        self.path = path.local if isinstance(path, JournalPlace) else path
         self.header = header
         self.past = Past()
         self._on_synced = on_synced or (lambda replies: None)
         self._written = 0  # replies handed to the operating system
         self._synced = 0
+        self._size = 0  # bytes of whole lines
         self._dirty = threading.Event()
         self._pause = threading.Event()  # set only on closing
         self._closing = False
         self._failure: OSError | None = None
+        self._syncing = threading.Lock()
+        self._uploads = Uploads(path, run_id, self._dirty) if isinstance(path, JournalPlace) else None
+        self.announces = announces and self._uploads is not None
+        """Whether a call must not begin before the lake knows of it."""
 
     def __enter__(self) -> Journal:
         try:
@@ -79,6 +72,8 @@ class Journal:
             raise self._unwritable(error) from None
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if self._uploads is not None:
+                self._bring_together(self._uploads)
             self._resume()
         except BlockingIOError:
             os.close(self._fd)
@@ -88,7 +83,7 @@ class Journal:
         except BaseException:
             os.close(self._fd)
             raise
-        self._syncer = threading.Thread(target=self._sync_loop, name="journal-fsync", daemon=True)
+        self._syncer = threading.Thread(target=self._sync_loop, name="journal-sync", daemon=True)
         self._syncer.start()
         return self
 
@@ -97,12 +92,21 @@ class Journal:
         self._pause.set()
         self._dirty.set()
         self._syncer.join()
-        os.close(self._fd)
+        try:
+            if self._uploads is not None:
+                self._uploads.finish(self._size)
+        except JournalError:
+            if exc_info[0] is None:
+                raise
+        finally:
+            os.close(self._fd)
         if self._failure is not None and exc_info[0] is None:
             raise self._unwritable(self._failure)
 
     def asked(self, presentation_id: str, attempt: int, in_flight: int) -> str:
         """Notes a call that is about to begin and returns its UTC time; `in_flight` counts this call, too."""
+        if self._uploads is not None:
+            self._uploads.raise_if_failed()  # only here: the replies of calls in flight are still kept on the disk
         at = _utc_now()
         self._append({"k": "asked", "id": presentation_id, "n": attempt, "t": at, "f": in_flight})
         return at
@@ -133,27 +137,58 @@ class Journal:
         """`what`: kind, remedy, detail, status, wait_ms, request_id."""
         self._append({"k": "fault", "id": presentation_id, "n": attempt, "ms": latency_ms, **what})
 
+    async def announced(self) -> None:
+        """Returns when the lake knows of every call noted so far. Raises JournalError if it cannot be told."""
+        if self._uploads is not None:
+            await self._uploads.reached(self._size)
+
+    def not_sent(self, presentation_id: str, attempt: int) -> None:
+        """Takes back a call that was announced: it spends no attempt and was not billed."""
+        self.fault(
+            presentation_id,
+            attempt,
+            0.0,
+            kind=NOT_SENT,
+            remedy=Remedy.STOP.value,
+            detail="collection stopped before the call was sent",
+            status=NO_REQUEST,
+            wait_ms=None,
+            request_id=None,
+        )
+
     def raise_if_failed(self) -> None:
         """A journal that cannot be written stops collection: a reply that is not kept would be paid twice."""
         if self._failure is not None:
             raise self._unwritable(self._failure)
 
     def sync(self) -> None:
-        """Everything appended is on the disk when this returns."""
+        """Everything appended is on the disk, and on the remote lake, when this returns."""
+        with self._syncing:
+            written, size = self._to_disk()
+            if self._uploads is not None:
+                self._uploads.upload_all(size)
+            self._count(written)
+
+    def _to_disk(self) -> tuple[int, int]:
+        """Replies and bytes that are on the disk when this returns."""
         self.raise_if_failed()
         written = self._written
+        size = self._size  # after the replies: these bytes hold all of them
         try:
             os.fsync(self._fd)
         except OSError as error:
             self._failure = error
             raise self._unwritable(error) from None
+        return written, size
+
+    def _count(self, written: int) -> None:
         if written > self._synced:
             self._synced = written
             self._on_synced(written)
 
     def _append(self, line: dict[str, Any]) -> None:
         self.raise_if_failed()
-        data = (_encode(line) + "\n").encode("utf-8", "surrogatepass")
+        data = line_bytes(line)
         try:
             written = os.write(self._fd, data)
             while written < len(data):  # a signal or a full disk may cut a write short
@@ -161,20 +196,45 @@ class Journal:
         except OSError as error:
             self._failure = error
             raise self._unwritable(error) from None
+        self._size += len(data)
         self._dirty.set()
 
     def _sync_loop(self) -> None:
         while True:
-            self._dirty.wait()
+            self._dirty.wait(None if self._uploads is None else self._uploads.seconds_to_next(self._size))
             self._dirty.clear()  # before looking at what is asked for, or a request made in between would be lost
             closing = self._closing
             try:
-                self.sync()
-            except JournalError:  # kept in _failure: the next append, sync or closing raises it
+                self._sync_what_is_due()
+            except JournalError as error:  # kept in _failure: the next append, sync or closing raises it
+                if self._uploads is not None:
+                    self._uploads.fail(error)
                 return
             if closing:
                 return
-            self._pause.wait(FSYNC_EVERY_S)  # lines of the next 200 ms share one fsync
+            # Lines of the next 200 ms share one fsync; lines that calls wait for share a put.
+            self._pause.wait(LINGER_S if self.announces else FSYNC_EVERY_S)
+
+    def _sync_what_is_due(self) -> None:
+        with self._syncing:
+            written, size = self._to_disk()
+            if self._uploads is None:
+                self._count(written)
+                return
+            self._uploads.upload_if_due(size)
+            if self._uploads.uploaded >= size:
+                self._count(written)
+
+    def _bring_together(self, uploads: Uploads) -> None:
+        """The lake's copy and the local one, once each is known to be of this very protocol."""
+        try:
+            lake, local, self.past.torn_line = uploads.fetch(self._fd)
+            for where, copy in ((uploads.address, lake), (self.path, local)):
+                if copy:
+                    self.header.refuse_another(where, json.loads(copy[: copy.index(b"\n")]))
+            uploads.take_over(lake, local, line_bytes({"k": "header", **asdict(self.header)}))
+        except StorageError as error:
+            raise JournalError(f"{error} Nothing was asked; what {self.path} holds is kept.") from None
 
     def _resume(self) -> None:
         size = os.fstat(self._fd).st_size
@@ -193,51 +253,16 @@ class Journal:
                     self.past.torn_line = True
                     break
                 if not header_seen:
-                    self._check_header(line)
+                    self.header.refuse_another(self.path, line)
                     header_seen = True
                 else:
-                    self._note(line)
+                    self.past.note(line)
                 keep += len(data)
         if keep < size:
             os.ftruncate(self._fd, keep)
+        self._size = keep
         if not header_seen:
             self._append({"k": "header", **asdict(self.header)})
-
-    def _check_header(self, line: dict[str, Any]) -> None:
-        if line.get("k") != "header":
-            raise JournalError(f"{self.path} does not begin with a header: it is no journal; move it aside.")
-        for name in _IDENTITY:
-            expected, found = getattr(self.header, name), line.get(name)
-            if found != expected:
-                raise JournalError(
-                    f"{self.path} was written for another {name}: it holds {found}, this run has {expected}. Move the "
-                    f"old outputs aside with `zs-assets reset {self.header.study} --archive`, or give the changed "
-                    "study a new name."
-                )
-
-    def _note(self, line: dict[str, Any]) -> None:
-        if line["k"] == "identity":
-            self.past.identity = line["identity"]
-            return
-        name, attempt = line["id"], line["n"]
-        if line["k"] == "asked":
-            self.past.attempts[name] = max(attempt, self.past.attempts.get(name, 0))
-            self.past.open_calls.add((name, attempt))
-            return
-        self.past.open_calls.discard((name, attempt))
-        if line["k"] == "reply":
-            self.past.replied.add(name)
-            self.past.costs.append(line.get("usd"))
-            self.past.tokens += line.get("in") or 0
-            if line.get("o", Outcome.OK.value) != Outcome.OK.value:
-                self.past.not_ok.add(name)
-            return
-        if line["status"] is None:
-            self.past.unanswered.append(name)
-        if line["remedy"] == Remedy.GIVE_UP.value:
-            self.past.gave_up.add(name)
-        elif line["remedy"] == Remedy.STOP.value:
-            self.past.refused.add((name, attempt))
 
     def _unwritable(self, error: OSError) -> JournalError:
         return JournalError(
@@ -260,22 +285,3 @@ def usage_of(reading: Reading) -> dict[str, Any]:
 
 def _utc_now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def broken_journal(path: Path, byte: int) -> JournalError:
-    return JournalError(f"{path} is broken at byte {byte}: restore it, or move it aside and ask again.")
-
-
-def journal_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Complete lines about calls with their byte offset, in order; a torn last line is passed over."""
-    offset = 0
-    with open(path, "rb") as file:
-        for data in file:
-            if data.endswith(b"\n"):
-                try:
-                    line = json.loads(data)
-                except ValueError:
-                    raise broken_journal(path, offset) from None
-                if line["k"] not in ("header", "identity"):
-                    yield offset, line
-            offset += len(data)

@@ -10,6 +10,26 @@ import asyncio
 import time
 
 from zs_assets.backends.systems import Limits
+from zs_assets.protocol.errors import StudyError
+
+
+def limits_of_one(limits: Limits, share: int) -> Limits:
+    """What one of `share` runs at once may do, so that together they keep a provider's limits.
+
+    Rates are divided, and so are calls at once, of which each run keeps one. Raises StudyError for a share below 1.
+    """
+    if share < 1:
+        raise StudyError(f"A provider is shared by 1 run or more, not by {share}: correct it.")
+    if share == 1:
+        return limits
+    rates = {
+        name: None if rate is None else rate / share
+        for name, rate in (
+            ("requests_per_second", limits.requests_per_second),
+            ("tokens_per_second", limits.tokens_per_second),
+        )
+    }
+    return limits.model_copy(update={**rates, "concurrency": max(1, limits.concurrency // share)})
 
 
 class EvenlySpaced:

@@ -1,0 +1,38 @@
+"""A journal's first line: what its replies were asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zs_assets.protocol.errors import JournalError
+
+_IDENTITY = ("prompt_hash", "manifest_hash", "protocol_hash", "model_requested", "spec_hash")
+
+
+@dataclass(frozen=True)
+class JournalHeader:
+    """What the journal's replies were asked for; replies of another protocol are never mixed in."""
+
+    study: str
+    dataset: str
+    backend: str
+    prompt_hash: str
+    protocol_hash: str
+    manifest_hash: str
+    model_requested: str
+    spec_hash: str
+
+    def refuse_another(self, path: Path | str, line: dict[str, Any]) -> None:
+        """Raises JournalError, naming both values, where a journal's first line is of another protocol."""
+        if line.get("k") != "header":
+            raise JournalError(f"{path} does not begin with a header: it is no journal; move it aside.")
+        for name in _IDENTITY:
+            expected, found = getattr(self, name), line.get(name)
+            if found != expected:
+                raise JournalError(
+                    f"{path} was written for another {name}: it holds {found}, this run has {expected}. Move the "
+                    f"old outputs aside with `zs-assets reset {self.study} --archive`, or give the changed "
+                    "study a new name."
+                )

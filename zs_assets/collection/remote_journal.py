@@ -1,0 +1,184 @@
+"""A journal's copy on a remote lake: sealed segments under running numbers, each created on condition that it is new.
+
+The condition is what keeps two workers apart. Whoever opens a journal creates the next number; a worker that was
+thought dead meets that object with its next upload and stops. The claim is never deleted, not even when its lines were
+merged into a larger segment, or a worker that slept through the merge would find its number free again.
+
+Whether the last writer still lives is told by what it does, not by clocks, which differ between machines: it uploads
+something every few seconds, if only an empty segment.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, cast
+from uuid import uuid4
+
+from upath import UPath
+
+from zs_assets.collection.journal_merge import line_bytes
+from zs_assets.collection.segments import (
+    MissingSegments,
+    Span,
+    merged,
+    spans_of,
+    standing,
+    to_merge,
+    to_merge_at_the_end,
+)
+from zs_assets.collection.writer import Writer
+from zs_assets.protocol.errors import JournalError
+from zs_assets.storage.object_store import create_once, delete_objects, object_bytes, object_names, shown
+
+BEAT_S = 5.0
+"""A writer with nothing to upload for so long uploads an empty segment."""
+LEASE_S = 16.0
+"""A writer that uploaded nothing for so long, three beats and a slow put, is taken for dead."""
+LOOK_EVERY_S = 1.0
+READS = 5
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One object. `journal` is the journal's number for life (a reset begins a new one), `lines` are its own lines."""
+
+    span: Span
+    journal: str
+    writer: Writer
+    ends: bool  # its writer closed the journal
+    claim: bool
+    lines: bytes
+
+
+def read_segments(folder: UPath) -> list[Segment]:
+    """The standing segments in order; none where there is no journal.
+
+    Raises JournalError where numbers are missing, and StorageError.
+    """
+    missing = ""
+    for _ in range(READS):  # a merge between listing and reading takes objects away: what replaced them is listed anew
+        try:
+            segments = [_read(folder, span) for span in standing(spans_of(object_names(folder)))]
+        except MissingSegments as error:
+            missing = str(error)
+            continue
+        if None not in segments:
+            return cast(list[Segment], segments)
+    raise JournalError(
+        f"The journal {shown(folder)} lacks segments ({missing or 'they change while they are read'}): restore them "
+        "from the bucket's versions, or move the folder aside and ask again."
+    )
+
+
+def _read(folder: UPath, span: Span) -> Segment | None:
+    data = object_bytes(folder / span.name)
+    if data is None:
+        return None
+    head, _, lines = data.partition(b"\n")
+    try:
+        entry = json.loads(head)
+        writer = Writer.from_json(entry["writer"])
+        return Segment(span, entry["journal"], writer, entry["ends"], entry["claim"], lines)
+    except (ValueError, KeyError, TypeError):
+        raise JournalError(
+            f"{shown(folder / span.name)} is no segment of a journal: restore it, or move the folder aside."
+        ) from None
+
+
+class RemoteJournal:
+    """The one writer of a journal on the lake. `fetch` first, then `claim`, then any number of `put`."""
+
+    def __init__(self, folder: UPath, writer: Writer):
+        self.folder = folder
+        self.writer = writer
+        self.journal = uuid4().hex
+        self._spans: list[Span] = []
+        self._sizes: dict[Span, int] = {}
+        self._claims: set[Span] = set()
+        self._last_put = time.monotonic()
+
+    def fetch(self) -> bytes:
+        """The lines the lake holds.
+
+        Raises JournalError while another worker is writing them, StorageError if the lake cannot be read.
+        """
+        segments = read_segments(self.folder)
+        if segments:
+            self._refuse_a_living_writer(segments[-1])
+            self.journal = segments[-1].journal
+        self._spans = [segment.span for segment in segments]
+        self._sizes = {segment.span: len(segment.lines) for segment in segments}
+        self._claims = {segment.span for segment in segments if segment.claim}
+        return b"".join(segment.lines for segment in segments)
+
+    def _refuse_a_living_writer(self, last: Segment) -> None:
+        if last.ends or last.writer.is_known_dead():
+            return
+        deadline = time.monotonic() + LEASE_S
+        while time.monotonic() < deadline:
+            time.sleep(LOOK_EVERY_S)
+            if max((span.last for span in spans_of(object_names(self.folder))), default=0) != last.span.last:
+                raise JournalError(
+                    f"Another worker is collecting into {shown(self.folder)} ({last.writer}): wait for it to end, then "
+                    "run again."
+                )
+
+    def claim(self, lines: bytes) -> None:
+        """Takes the journal over with its next number, which also carries what the lake lacks. Raises as `put`."""
+        self.put(lines, claim=True)
+        self._claims.add(self._spans[-1])
+
+    def put(self, lines: bytes, *, claim: bool = False, ends: bool = False) -> None:
+        """One segment of whole lines.
+
+        Raises JournalError, naming the other worker, if one has taken the journal over; StorageError.
+        """
+        number = self._spans[-1].last + 1 if self._spans else 1
+        span = Span(number, number)
+        if not create_once(self.folder / span.name, self._object(lines, claim=claim, ends=ends)):
+            found = _read(self.folder, span)
+            who = found.writer if found else "unknown"
+            raise JournalError(
+                f"Another worker has taken over {shown(self.folder)} ({who}): this one stops; what it received and had "
+                "not uploaded is in its local journal, and is uploaded when this partition is run here again."
+            )
+        self._spans.append(span)
+        self._sizes[span] = len(lines)
+        self._last_put = time.monotonic()
+
+    def seconds_to_beat(self) -> float:
+        """Until an empty segment is due; never negative."""
+        return max(0.0, self._last_put + BEAT_S - time.monotonic())
+
+    def merge(self, lines_of: Callable[[int, int], bytes], *, at_the_end: bool = False) -> None:
+        """Replaces many small segments by larger ones; killed in between, it leaves segments that readers pass over.
+
+        `lines_of(offset, size)` gives bytes of the journal, read from the local copy. Raises StorageError.
+        """
+        groups = to_merge_at_the_end(self._spans, self._sizes) if at_the_end else [to_merge(self._spans, self._sizes)]
+        for group in filter(None, groups):
+            place = self._spans.index(group[0])
+            offset = sum(self._sizes[span] for span in self._spans[:place])
+            size = sum(self._sizes[span] for span in group)
+            whole = merged(group)
+            ends = at_the_end and group[-1] == self._spans[-1]
+            # Another's merge of the same numbers holds the same lines: which of the two stands does not matter.
+            create_once(self.folder / whole.name, self._object(lines_of(offset, size), claim=False, ends=ends))
+            delete_objects([self.folder / span.name for span in group if span not in self._claims])
+            self._spans[place : place + len(group)] = [whole]
+            self._sizes[whole] = size
+
+    def _object(self, lines: bytes, *, claim: bool, ends: bool) -> bytes:
+        head: dict[str, Any] = {
+            "k": "segment",
+            "journal": self.journal,
+            "writer": self.writer.as_json(),
+            "ends": ends,
+            "claim": claim,
+            "t": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+        }
+        return line_bytes(head) + lines

@@ -1,0 +1,207 @@
+"""Objects of any fsspec store: whole puts, conditional creates, listings that are never cached, clear failures.
+
+A store has no rename and no append. What is written is written by one put; what must be written once only is created
+on the condition that nothing is there. Credentials and the address of the service come from the store's own usual
+environment (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL and so on, read by botocore).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from upath import UPath
+
+from zs_assets.protocol.errors import StorageError
+
+UNLISTED = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss")
+"""Protocols whose filesystems cache listings, which other processes' objects would be missing from."""
+SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID")
+UNREACHABLE = ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError")
+REASON_CHARACTERS = 200
+
+
+class StoreUnreachable(StorageError):
+    """The store does not answer: it may again in a moment, unlike a missing bucket or permission."""
+
+
+def is_remote(root: str) -> bool:
+    """False for a folder of this machine."""
+    return "://" in root and not root.startswith("file://")
+
+
+def store_path(root: str) -> UPath:
+    """The path of a folder or fsspec URL; a folder of this machine is a pathlib.Path."""
+    if root.split("://")[0] in UNLISTED:
+        return UPath(root, use_listings_cache=False)
+    return UPath(root.removeprefix("file://"))
+
+
+def shown(path: object) -> str:
+    """The address without a user or password in it."""
+    return re.sub(r"://[^/@]*@", "://", str(path))
+
+
+@contextmanager
+def clear_failures(path: object, doing: str) -> Iterator[None]:
+    """Whatever a store raises becomes a StorageError of one sentence that names the address and no secret.
+
+    `doing` completes "Cannot ... ADDRESS". FileExistsError passes: it answers a conditional create.
+    """
+    try:
+        yield
+    except (StorageError, FileExistsError):
+        raise
+    except Exception as error:  # each store's library has classes of its own (botocore's are no OSError)
+        kind = StoreUnreachable if _is_unreachable(error) else StorageError
+        raise kind(f"Cannot {doing} {shown(path)}: {_reason(error)}.") from None
+
+
+def _is_unreachable(error: Exception) -> bool:
+    return isinstance(error, (ConnectionError, TimeoutError)) or type(error).__name__ in UNREACHABLE
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, PermissionError):
+        return "permission denied. Give these credentials the right to list, read, write and delete there"
+    if isinstance(error, FileNotFoundError):
+        return "there is no such bucket or object. Create the bucket, or correct the lake (ZS_LAKE)"
+    if _is_unreachable(error):
+        return "the store does not answer. Check the network and the service's address (AWS_ENDPOINT_URL for S3)"
+    if type(error).__name__ in ("NoCredentialsError", "PartialCredentialsError"):
+        return "no credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile"
+    said = (getattr(error, "strerror", None) or str(error) or type(error).__name__).splitlines()[0]
+    for name in SECRETS:
+        if os.environ.get(name):
+            said = said.replace(os.environ[name], "***")
+    return f"{said[:REASON_CHARACTERS].rstrip('.')}. Check the lake (ZS_LAKE)"
+
+
+def put_object(path: UPath, data: bytes) -> None:
+    """One put: a reader sees the old object or the new one. `path` lies in a store, not on this machine.
+
+    Raises StorageError.
+    """
+    with clear_failures(path, "write"):
+        path.fs.pipe_file(path.path, data)
+
+
+def create_once(path: UPath, data: bytes) -> bool:
+    """Writes the whole object if none is there; False if another one is. Of several writers exactly one gets True.
+
+    The condition is part of the write: a hard link on this machine, `If-None-Match: *` on S3, the like on Google's and
+    Azure's stores. A filesystem that knows no condition is looked at first, which leaves two writers within
+    milliseconds of each other both believing that they won; `keeps_conditions` tells.
+
+    Raises StorageError.
+    """
+    if isinstance(path, Path):
+        return _link_once(path, data)
+    with clear_failures(path, "write"):
+        if not _takes_conditions(path.fs):
+            if path.fs.exists(path.path):
+                return _holds(path, data)
+            path.fs.pipe_file(path.path, data)
+            return True
+        try:
+            path.fs.pipe_file(path.path, data, mode="create")
+        except FileExistsError:
+            # A put that was sent again after its reply was lost meets its own first try.
+            return _holds(path, data)
+        return True
+
+
+def _takes_conditions(filesystem: Any) -> bool:
+    put = getattr(filesystem, "_pipe_file", filesystem.pipe_file)
+    return "mode" in inspect.signature(put).parameters
+
+
+def _holds(path: UPath, data: bytes) -> bool:
+    return bool(path.fs.cat_file(path.path) == data)
+
+
+def _link_once(path: Path, data: bytes) -> bool:
+    """A whole file appears under the name, or none does: link(2) fails where one is."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    with clear_failures(path, "write"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(temporary, path)
+        except FileExistsError:
+            return path.read_bytes() == data
+        finally:
+            temporary.unlink(missing_ok=True)
+    return True
+
+
+def keeps_conditions(folder: UPath) -> bool:
+    """Whether a second create of one name is refused there: some services ignore the condition without a word.
+
+    Leaves nothing behind. Raises StorageError.
+    """
+    probe = cast(UPath, folder / f".condition-{uuid.uuid4().hex}")
+    first = create_once(probe, b"1")
+    second = create_once(probe, b"2")
+    delete_objects([probe])
+    return first and not second
+
+
+def object_names(folder: UPath) -> list[str]:
+    """Names directly in a folder, sorted; none where it does not exist. Raises StorageError."""
+    with clear_failures(folder, "list"):
+        try:
+            if isinstance(folder, Path):
+                return sorted(os.listdir(folder))
+            folder.fs.invalidate_cache(folder.path)
+            paths = folder.fs.ls(folder.path, detail=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+    names = {path.rstrip("/").rsplit("/", 1)[-1] for path in paths}
+    return sorted(names - {folder.path.rstrip("/").rsplit("/", 1)[-1]})  # a marker object of the folder itself
+
+
+def object_bytes(path: UPath) -> bytes | None:
+    """The whole object; None where there is none. Raises StorageError."""
+    with clear_failures(path, "read"):
+        try:
+            return path.read_bytes() if isinstance(path, Path) else cast(bytes, path.fs.cat_file(path.path))
+        except FileNotFoundError:
+            return None
+
+
+def delete_objects(paths: list[UPath]) -> None:
+    """Deletes objects; one that is gone already is no failure. Raises StorageError."""
+    for path in paths:
+        with clear_failures(path, "delete"):
+            try:
+                path.unlink() if isinstance(path, Path) else path.fs.rm_file(path.path)
+            except FileNotFoundError:
+                continue
+
+
+def move_objects(old: UPath, new: UPath) -> int:
+    """Moves everything under a prefix of a store by copy, then delete; returns how many objects.
+
+    Killed before the last copy, the old prefix is whole; afterwards the new one is. Raises StorageError.
+    """
+    with clear_failures(old, "list"):
+        old.fs.invalidate_cache(old.path)
+        found = old.fs.find(old.path)
+    base = old.path.rstrip("/") + "/"
+    # Not path by path of `find`: its answers lack the leading slash that some filesystems' own paths have.
+    relative = [path[path.index(base.lstrip("/")) + len(base.lstrip("/")) :] for path in found]
+    for name in relative:
+        with clear_failures(new / name, "copy to"):
+            old.fs.copy(f"{base}{name}", (new / name).path)
+    delete_objects([cast(UPath, old / name) for name in relative])
+    return len(relative)
