@@ -15,7 +15,9 @@ from zs_assets.backends.registry import build_backend, check_ready
 from zs_assets.backends.systems import Limits, SystemSpec
 from zs_assets.collection import JournalHeader, journalled_usd
 from zs_assets.protocol.question import Question
-from zs_assets.storage.places import IMPORT_FORMATS, Places
+from zs_assets.storage.journal_place import JournalPath
+from zs_assets.storage.places import Places
+from zs_assets.storage.shared_imports import find_imported_run
 
 
 def cell_backend(places: Places, graph: StudyGraph, dataset: str, backend: str, question: Question) -> Backend:
@@ -36,11 +38,8 @@ def cell_problem(places: Places, graph: StudyGraph, dataset: str, backend: str) 
 
 def imported_spec(places: Places, graph: StudyGraph, dataset: str, backend: str) -> SystemSpec | None:
     """The system's entry, answering from the run that was imported for this cell; None where none was."""
-    for kind in IMPORT_FORMATS:
-        path = places.imported_run(graph.name, dataset, backend, kind)
-        if path.exists():
-            return recorded_spec(graph.systems[backend], path, kind)
-    return None
+    found = find_imported_run(places, graph.name, dataset, backend)
+    return None if found is None else recorded_spec(graph.systems[backend], *found)
 
 
 def recorded_spec(system: SystemSpec, path: Path, kind: str) -> SystemSpec:
@@ -98,7 +97,7 @@ def cell_budget(
     )
 
 
-def _paid_journals(workspace: Workspace, graph: StudyGraph) -> Iterator[Path]:
+def _paid_journals(workspace: Workspace, graph: StudyGraph) -> Iterator[JournalPath]:
     """Every journal whose calls this study paid for."""
     places = workspace.places
     for dataset in graph.spec.datasets:

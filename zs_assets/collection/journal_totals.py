@@ -1,25 +1,34 @@
-"""What a journal holds, without the system it was asked of: replies, and what they cost."""
+"""What a journal holds, without the system it was asked of: replies, and what they cost.
+
+Of a journal on a remote lake both copies count: what other workers uploaded, and what only this machine has yet.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Any
 
-from zs_assets.collection.journal import journal_lines
-
-
-def journalled_replies(path: Path) -> int:
-    """How many presentations a journal holds a reply for; 0 where there is none."""
-    if not path.exists():
-        return 0
-    return len({line["id"] for _, line in journal_lines(path) if line["k"] == "reply"})
+from zs_assets.collection.journal_merge import calls_of, lacking, whole_lines
+from zs_assets.collection.journal_reading import journal_lines
+from zs_assets.collection.remote_journal import read_segments
+from zs_assets.storage.journal_place import JournalPath, JournalPlace
 
 
-def journalled_usd(path: Path) -> float:
-    """What a journal's calls cost; a reply of unknown cost and a call without an answer count as the dearest known."""
-    if not path.exists():
-        return 0.0
+def journalled_replies(path: JournalPath) -> int:
+    """How many presentations a journal holds a reply for; 0 where there is none.
+
+    Raises JournalError for a broken one, StorageError where the lake cannot be read.
+    """
+    return len({line["id"] for line in _calls(path) if line["k"] == "reply"})
+
+
+def journalled_usd(path: JournalPath) -> float:
+    """What a journal's calls cost; a reply of unknown cost and a call without an answer count as the dearest known.
+
+    Raises as `journalled_replies`.
+    """
     costs: dict[tuple[str, int], float | None] = {}
-    for _, line in journal_lines(path):
+    for line in _calls(path):
         call = (line["id"], line["n"])
         if line["k"] == "asked":
             costs[call] = None
@@ -29,3 +38,22 @@ def journalled_usd(path: Path) -> float:
             costs[call] = 0.0  # the system refused the call: it bills no answer
     known = [cost for cost in costs.values() if cost is not None]
     return sum(known) + (len(costs) - len(known)) * max(known, default=0.0)
+
+
+def _calls(path: JournalPath) -> Iterator[dict[str, Any]]:
+    if isinstance(path, JournalPlace):
+        yield from calls_of(_both_copies(path))
+    elif path.exists():
+        for _, line in journal_lines(path):
+            yield line
+
+
+def _both_copies(place: JournalPlace) -> bytes:
+    segments = read_segments(place.folder)
+    lake = b"".join(segment.lines for segment in segments)
+    if not place.local.exists():
+        return lake
+    of_this_journal = {segment.journal for segment in segments[:1]} | {None}
+    # A marked copy of another journal is of before a reset.
+    local = whole_lines(place.local.read_bytes()) if place.marked() in of_this_journal else b""
+    return lake + lacking(lake, local)
