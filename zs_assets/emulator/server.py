@@ -166,7 +166,7 @@ def by_port(apps: Mapping[int, Any]) -> Any:
 
 
 def _listener(port: int) -> socket.socket:
-    # asyncio sets TCP_NODELAY only where the protocol is named; without it each reply waits 40 ms for an acknowledgement.
+    # asyncio sets TCP_NODELAY only where the protocol is named; without it each reply waits 40 ms to be acknowledged.
     listener = socket.socket(proto=socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
