@@ -9,13 +9,14 @@ import pyarrow as pa
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.resources import Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
-from zs_assets.protocol.errors import FrozenManifestError, GateRefused, SourceError
+from zs_assets.protocol.errors import GateRefused, SourceError
 from zs_assets.protocol.hashing import prompt_hash, sha256_bytes
 from zs_assets.protocol.manifest_format import manifest_hash, manifest_jsonl
 from zs_assets.protocol.names import AssetName, Gate
 from zs_assets.sources import load_dataset
 from zs_assets.sources.sampling import draw
 from zs_assets.storage.examples import examples_of, examples_table, question_from_json, question_json
+from zs_assets.storage.frozen import frozen_hashes, refuse_other_hashes, way_out
 from zs_assets.storage.lake import metadata_of, with_metadata, write_bytes
 from zs_assets.storage.schemas import EXAMPLES
 
@@ -177,20 +178,10 @@ def study_manifest(workspace: Workspace, graph: StudyGraph) -> tuple[bytes, list
 
 
 def refuse_another_sample(workspace: Workspace, study: str, dataset: str, digest: str, protocol: str) -> None:
-    """A frozen manifest is never replaced in place."""
-    if not workspace.lake.has(study, AssetName.MANIFEST, dataset=dataset):
-        return
-    try:
-        frozen = metadata_of(workspace.lake.read(study, AssetName.MANIFEST, dataset=dataset))
-    except GateRefused:
-        return  # changed on disk: writing it anew from the source is the way out
-    for name, old, new in (
-        ("manifest", frozen["manifest_hash"], digest),
-        ("protocol", frozen["protocol_hash"], protocol),
-    ):
-        if old != new:
-            raise FrozenManifestError(
-                f"The {name} of study '{study}', dataset '{dataset}', is frozen with hash {old}, but the study now "
-                f"leads to {new}: give the changed study a new name, or move the old outputs aside with "
-                f"`zs-assets reset {study} --archive`."
-            )
+    """A frozen manifest is never replaced in place. The write itself holds this too, against workers at once."""
+    refuse_other_hashes(
+        f"study '{study}', dataset '{dataset}',",
+        frozen_hashes(workspace.lake.folder(study, AssetName.MANIFEST, dataset=dataset)),
+        {"manifest_hash": digest, "protocol_hash": protocol},
+        way_out(study),
+    )

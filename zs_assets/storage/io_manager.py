@@ -8,14 +8,17 @@ import dagster as dg
 import pyarrow as pa
 from upath import UPath
 
+from zs_assets.protocol.names import AssetName
+from zs_assets.storage.frozen import freeze_table, way_out
 from zs_assets.storage.lake import read_table, write_table
+from zs_assets.storage.object_store import store_path
 
 
 class LakeIOManager(dg.UPathIOManager):
     """Stores part files and their receipt in the folder `<lake>/<study>/<asset>/dataset=.../backend=...`.
 
     The base class formats a multi-partition key as its dimensions' keys in alphabetical order joined by slashes; our
-    keys are slugs, so the names can be put back.
+    keys are slugs, so the names can be put back. A study's manifest is frozen by the write itself.
     """
 
     extension = None
@@ -30,8 +33,15 @@ class LakeIOManager(dg.UPathIOManager):
             return path
         return path / f"dataset={partition}"
 
+    def make_directory(self, path: UPath) -> None:
+        """Nothing: writing makes a local folder, and a store has none (S3's library would make the bucket)."""
+
     def dump_to_path(self, context: dg.OutputContext, obj: pa.Table, path: UPath) -> None:
-        written = write_table(path, obj)
+        *_, study, asset = context.asset_key.path
+        if asset == AssetName.MANIFEST.value:
+            written = freeze_table(path, obj, way_out(study))
+        else:
+            written = write_table(path, obj)
         context.add_output_metadata(
             {
                 "dagster/row_count": obj.num_rows,
@@ -51,4 +61,4 @@ class LakeIOManagerFactory(dg.ConfigurableIOManagerFactory):
     root: str
 
     def create_io_manager(self, context: dg.InitResourceContext) -> LakeIOManager:
-        return LakeIOManager(UPath(self.root))
+        return LakeIOManager(store_path(self.root))

@@ -27,6 +27,7 @@ from zs_assets.protocol.code_identity import code_identity
 from zs_assets.protocol.errors import GateRefused, StorageError
 from zs_assets.protocol.hashing import sha256_bytes, sha256_json
 from zs_assets.protocol.names import AssetName
+from zs_assets.storage.object_store import delete_objects, object_bytes, object_names, put_object, store_path
 
 TABLE = "part.parquet"
 PART = re.compile(r"part(-\d+)?\.parquet")
@@ -34,6 +35,7 @@ REPEAT = "repeat"
 ROWS_OF_ONE_FILE = 10_000
 RECEIPT = "receipt.json"
 GATES = "gates.json"
+KEPT = "replies already received are kept in the journal."
 
 
 def parquet_bytes(table: pa.Table) -> bytes:
@@ -43,27 +45,36 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
 
 def write_bytes(path: UPath, data: bytes) -> None:
-    """Whole file or nothing: a local file by rename, a remote object by one put."""
+    """Whole file or nothing: a local file by rename, a remote object by one put.
+
+    A store has no folders to make; S3's library would even make a missing bucket.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(path, Path):
-            temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-            try:
-                with open(temporary, "wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(temporary, path)
-            finally:
-                temporary.unlink(missing_ok=True)
+            _replace_file(path, data)
         else:
-            path.write_bytes(data)
+            put_object(path, data)
+    except StorageError as error:
+        raise StorageError(f"{error} {KEPT}") from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise StorageError(
             f"Cannot write {path}: {reason}. Free space or fix the permissions of the lake (ZS_LAKE), then run again; "
-            "replies already received are kept in the journal."
+            f"{KEPT}"
         ) from None
+
+
+def _replace_file(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -87,26 +98,27 @@ def write_table(folder: UPath, table: pa.Table) -> Written:
         write_bytes(cast(UPath, folder / name), data)
         digests[name] = sha256_bytes(data)
         size += len(data)
-    for stale in set(part_names(folder)) - set(digests):
-        (folder / stale).unlink()
-    receipt = {"sha256": _whole(digests), "rows": table.num_rows, "package_version": __version__}
+    return Written(write_receipt(folder, digests, table.num_rows), len(digests), size)
+
+
+def write_receipt(folder: UPath, digests: dict[str, str], rows: int, **entries: Any) -> str:
+    """The receipt of exactly these files, once others are removed; returns the sha256 of the whole table."""
+    delete_objects([cast(UPath, folder / stale) for stale in sorted(set(part_names(folder)) - set(digests))])
+    receipt = {"sha256": _whole(digests), "rows": rows, "package_version": __version__, **entries}
     if set(digests) != {TABLE}:
         receipt["files"] = digests
     write_bytes(cast(UPath, folder / RECEIPT), json.dumps(receipt, indent=1).encode())
-    return Written(receipt["sha256"], len(digests), size)
+    return str(receipt["sha256"])
 
 
 def read_table(folder: UPath) -> pa.Table:
     """The table, if its files are exactly those the receipt names, byte for byte; GateRefused otherwise."""
-    try:
-        receipt = json.loads((folder / RECEIPT).read_text())
-        files = files_of(receipt)
-        parts = [_read_part(folder, name, digest) for name, digest in files.items()]
-        others = sorted(set(part_names(folder)) - set(files))
-    except FileNotFoundError as error:
-        raise GateRefused(f"{error.filename or folder} is not there: materialise that partition first.") from None
-    except OSError as error:
-        raise StorageError(f"Cannot read {folder}: {error.strerror or error}. Check the lake (ZS_LAKE).") from None
+    receipt = read_json(folder / RECEIPT)
+    if receipt is None:
+        raise GateRefused(f"{folder / RECEIPT} is not there: materialise that partition first.")
+    files = files_of(receipt)
+    parts = [_read_part(folder, name, digest) for name, digest in files.items()]
+    others = sorted(set(part_names(folder)) - set(files))
     if others:
         raise GateRefused(
             f"{folder / others[0]} is none of the files that were checked (receipt: {', '.join(files)}): materialise "
@@ -126,13 +138,14 @@ def files_of(receipt: dict[str, Any]) -> dict[str, str]:
 
 
 def part_names(folder: UPath) -> list[str]:
-    """Names of the part files that lie in a folder, whoever put them there."""
-    if not isinstance(folder, Path):
-        folder.fs.invalidate_cache(folder.path)  # an object store's listing may be older than another process's files
-    try:
-        return [path.name for path in folder.iterdir() if PART.fullmatch(path.name)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    """Names of the part files that lie in a folder, whoever put them there. Raises StorageError."""
+    return [name for name in object_names(folder) if PART.fullmatch(name)]
+
+
+def read_json(path: UPath) -> dict[str, Any] | None:
+    """None where there is no such object. Raises StorageError."""
+    data = object_bytes(path)
+    return None if data is None else json.loads(data)
 
 
 def _parts(table: pa.Table) -> dict[str, pa.Table]:
@@ -152,7 +165,9 @@ def _parts(table: pa.Table) -> dict[str, pa.Table]:
 
 def _read_part(folder: UPath, name: str, digest: str) -> pa.Table:
     path = folder / name
-    data = path.read_bytes()
+    data = object_bytes(path)
+    if data is None:
+        raise GateRefused(f"{path} is not there: materialise that partition first.")
     found = sha256_bytes(data)
     if found != digest:
         raise GateRefused(
@@ -171,7 +186,7 @@ class Lake:
     """Paths of one lake by study, asset and partition."""
 
     def __init__(self, root: str, *, rehearsal: bool = False):
-        self.root = UPath(root)
+        self.root = store_path(root)
         self.rehearsal = rehearsal  # answered by stand-ins: marked in every predictions file
 
     def study(self, study: str) -> UPath:
@@ -191,7 +206,7 @@ class Lake:
     def files(self, study: str, asset: AssetName, **partition: str) -> list[UPath]:
         """The files the receipt beside a table names; none where there is no table."""
         folder = self.folder(study, asset, **partition)
-        receipt = self._receipt(folder)
+        receipt = read_json(folder / RECEIPT)
         return [] if receipt is None else [folder / name for name in files_of(receipt)]
 
     def has(self, study: str, asset: AssetName, **partition: str) -> bool:
@@ -202,15 +217,8 @@ class Lake:
 
     def sha256(self, study: str, asset: AssetName, **partition: str) -> str | None:
         """What the receipt beside a table names; None where there is no table."""
-        receipt = self._receipt(self.folder(study, asset, **partition))
+        receipt = read_json(self.folder(study, asset, **partition) / RECEIPT)
         return None if receipt is None else receipt["sha256"]
-
-    @staticmethod
-    def _receipt(folder: UPath) -> dict[str, Any] | None:
-        try:
-            return json.loads((folder / RECEIPT).read_text())
-        except FileNotFoundError:
-            return None
 
     def read_or_empty(self, study: str, asset: AssetName, schema: pa.Schema) -> pa.Table:
         """An unpartitioned table, or no rows where it was never materialised."""
@@ -218,11 +226,7 @@ class Lake:
 
     def read_verdicts(self, study: str, dataset: str, backend: str) -> dict[str, Any] | None:
         """The gate verdicts of the partition's last run, passed or failed; None where it never ran."""
-        path = self.folder(study, AssetName.PREDICTIONS, dataset=dataset, backend=backend) / GATES
-        try:
-            return json.loads(path.read_text())
-        except FileNotFoundError:
-            return None
+        return read_json(self.folder(study, AssetName.PREDICTIONS, dataset=dataset, backend=backend) / GATES)
 
     def write_verdicts(self, study: str, dataset: str, backend: str, verdicts: dict[str, Any]) -> None:
         path = self.folder(study, AssetName.PREDICTIONS, dataset=dataset, backend=backend) / GATES
