@@ -25,21 +25,17 @@ from zs_assets.storage.object_store import (
     put_object,
     store_path,
 )
-from zs_assets_tests.deployment.services import free_port, s3_service
+from zs_assets_tests.deployment.services import free_port
+from zs_assets_tests.remote_lake import s3_lake
 
-pytest.importorskip("s3fs", reason="needs the extra s3")
-
-BUCKET = "lake-bucket"
 ROUNDS = 25
 
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
     """The URL of an empty bucket; clients find it by the usual environment."""
-    with s3_service(BUCKET) as environment, pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        yield f"s3://{BUCKET}"
+    with s3_lake() as url:
+        yield url
 
 
 @pytest.fixture(params=["folder", "memory", "s3"])
@@ -198,6 +194,7 @@ def test_a_missing_bucket_is_one_sentence_and_is_not_made(s3: str):
 
 
 def test_an_unreachable_store_is_one_sentence(monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("s3fs", reason="needs the extra s3")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "secret-of-the-store")
     address = f"http://127.0.0.1:{free_port()}"
