@@ -11,7 +11,14 @@ import numpy as np
 from zs_assets.assets.order_cells import OrderCell, PlannedSamples
 from zs_assets.protocol.analyses import OrderSensitivityAnalysis
 from zs_assets.protocol.names import Outcome
-from zs_assets.stats import ClusterDraws, OrderScores, averaging, repeat_verification, score_coverage
+from zs_assets.stats import (
+    ClusterDraws,
+    OrderScores,
+    averaging,
+    exact_edge_interval,
+    repeat_verification,
+    score_coverage,
+)
 
 Rows = Iterator[dict[str, Any]]
 
@@ -88,12 +95,18 @@ def averaging_rows(
                 "accuracy_gain_low": low,
                 "accuracy_gain_high": high,
             }
+        share_low, share_high = draws.interval(draws.sample_weighted(step.large))
+        exact_low, exact_high = exact_edge_interval(step.large, draws.n_texts) or (None, None)
         yield {
             "rotations": step.rotations,
             "samples": len(scores),
             "median_range": step.median_range,
             "p95_range": step.p95_range,
             "large_share": step.large_share,
+            "large_share_low": share_low,
+            "large_share_high": share_high,
+            "large_share_exact_low": exact_low,
+            "large_share_exact_high": exact_high,
             "winner_change_share": step.winner_change_share,
             "tied_share": step.tied_share,
             "agreement": step.agreement,

@@ -104,6 +104,9 @@ class OrderSensitivityAnalysis(Strict):
     """
 
     pairs: tuple[PairOfBackends, ...] = ()  # versions compared on the same samples, a minus b
+    # Sample group of the verdicts and of the page's first view; None is all samples. Never the group that a file
+    # happens to name first.
+    main_group: str | None = Field(default=None, min_length=1)
     threshold_points: int = Field(default=10, ge=1, le=100)  # a large range; fixed before the run
     resamples: int = Field(default=2000, ge=1)  # of whole texts
     permutations: int = Field(default=200, ge=1)  # of replies within a sample

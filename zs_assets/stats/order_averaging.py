@@ -3,6 +3,10 @@
 The rotations that are averaged follow each other, so the r answers behind a decision put r different options at each
 position. After all K rotations every option stood once in every position: a preference for positions is gone, and
 what remains is what reading the list forwards or backwards changes.
+
+Decisions that start next to each other share replies: r - 1 of their r. Their spread therefore shrinks faster than
+that of decisions with replies of their own, and at r = K only two averages are left, forwards and backwards. Read the
+spread as that of this plan, never as the spread of r orders drawn afresh.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import numpy as np
 
 from zs_assets.stats.order_scores import OrderScores, correctly_rounded_sums
 from zs_assets.stats.order_sensitivity import SampleSensitivity, summarise_ranges
-from zs_assets.stats.vectors import Floats, Integers
+from zs_assets.stats.vectors import Booleans, Floats, Integers
 
 _BLOCK_CELLS = 1 << 21  # scores gathered at a time, 16 MB
 
@@ -34,7 +38,7 @@ class AveragedRotations:
         Replies behind one decision: r times the repeats of each order.
     median_range, p95_range : float
         Points; type 7 over samples of the largest difference of one option's mean between the decisions.
-    large_share : float
+    large : bool (n,)
         Samples whose range reaches the threshold, exactly on the grid.
     winner_change_share : float
         Samples without a tie whose winner depends on start or direction; the denominator includes tied ones.
@@ -50,11 +54,15 @@ class AveragedRotations:
     calls: int
     median_range: float
     p95_range: float
-    large_share: float
+    large: Booleans
     winner_change_share: float
     tied_share: float
     agreement: float
     sample_accuracy: Floats | None
+
+    @property
+    def large_share(self) -> float:
+        return float(self.large.mean())
 
     @property
     def accuracy(self) -> float | None:
@@ -157,7 +165,7 @@ def _averaged(
         calls=r * scores.n_repeats,
         median_range=ranges.median,
         p95_range=ranges.p95,
-        large_share=float(sensitivity.reaches(threshold_points).mean()),
+        large=sensitivity.reaches(threshold_points),
         winner_change_share=float(sensitivity.winner_change.mean()),
         tied_share=float(tied.mean()),
         agreement=float((winner == everything).mean()),

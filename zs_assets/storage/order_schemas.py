@@ -167,7 +167,12 @@ ORDER_AVERAGING = _columns(
     _figures(
         ("median_range", "points, over where the rotations may start and both directions"),
         ("p95_range", "likewise"),
-        ("large_share", "ranges that reach the threshold"),
+        ("large_share", "samples whose range reaches the threshold, exactly"),
+    ),
+    _interval("large_share", "whole texts resampled, samples weigh alike"),
+    _figures(
+        ("large_share_exact_low", "Clopper-Pearson over texts, where none or all are large; else null (ours)"),
+        ("large_share_exact_high", "likewise"),
         ("winner_change_share", "samples without a tie whose winner depends on the start"),
         ("tied_share", "samples with a tied highest mean in some decision"),
         ("agreement", "decisions equal to that of all orders together"),

@@ -167,6 +167,28 @@ def test_averaging_all_rotations_takes_the_bias_away_at_k_times_the_cost(two_sys
     assert [step["calls"] for step in steps] == [1, 2, 3]
 
 
+def test_large_ranges_after_averaging_have_the_intervals_of_the_comparison(two_systems):
+    one, *_, every = rows(two_systems, AssetName.ORDER_AVERAGING, backend="biased", **EVERY)
+    assert (one["large_share"], one["large_share_low"], one["large_share_high"]) == (1.0, 1.0, 1.0)
+    # Clopper-Pearson over 12 texts: all of 12 from .025^(1/12), none of 12 up to 1 - .025^(1/12)
+    assert one["large_share_exact_low"] == pytest.approx(0.025 ** (1 / N))
+    assert (every["large_share"], every["large_share_exact_low"]) == (0.0, 0.0)
+    assert every["large_share_exact_high"] == pytest.approx(1 - 0.025 ** (1 / N))
+
+
+def test_after_one_rotation_of_one_repeat_the_share_and_its_interval_are_those_of_the_study():
+    spec = study(repeats=1)
+    weak = replies(spec, 3, 0.0)
+    strong = replies(spec, 3, FIRST)
+    half = np.where((np.arange(N) < N // 2)[:, None, None, None], weak.scores, strong.scores)
+    found = tables(spec, [cell("biased", OrderScores(half, half.argmax(axis=3), strong.orders, None))])
+    whole = the_row(found, AssetName.ORDER_SENSITIVITY, backend="biased", **EVERY)
+    one = the_row(found, AssetName.ORDER_AVERAGING, backend="biased", rotations=1, **EVERY)
+    shown = ("large_share", "large_share_low", "large_share_high", "large_share_exact_low", "large_share_exact_high")
+    assert [one[name] for name in shown] == [whole[name] for name in shown]
+    assert one["large_share"] == 0.5 and one["large_share_low"] < 0.5 < one["large_share_high"]
+
+
 def test_a_lost_reply_takes_its_sample_from_every_system():
     spec = study()
     dropping = without(replies(spec, 3, 0.0), (0, 2, 1))

@@ -177,6 +177,15 @@ def test_results_do_not_depend_on_the_size_of_a_block(monkeypatch: pytest.Monkey
     assert [figures(step) for step in averaging(scores, gold, 10)] == expected
 
 
+def test_the_flags_name_the_samples_that_still_move() -> None:
+    still, moving = (first_position_bias(5, bias, n=2).scores for bias in (0.05, 0.4))
+    scores = replies(np.concatenate([still, moving]), first_position_bias(5, 0.4).orders)
+    flags = [step.large.tolist() for step in averaging(scores, None, 10)]
+    # 40 points fade to 20, 13.3, 10 and none; 5 points never are 10.
+    assert flags == [[False, False, True, True]] * 4 + [[False] * 4]
+    assert [step.large_share for step in averaging(scores, None, 10)] == [0.5] * 4 + [0.0]
+
+
 def test_calls_count_the_repeats_too() -> None:
     assert [step.calls for step in averaging(random_replies(1, 2, 3), None, 10)] == [3, 6, 9]
 
