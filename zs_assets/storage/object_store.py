@@ -20,8 +20,14 @@ from upath import UPath
 
 from zs_assets.protocol.errors import StorageError
 
-UNLISTED = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss")
-"""Protocols whose filesystems cache listings, which other processes' objects would be missing from."""
+_UNLISTED = {"use_listings_cache": False}
+# With concurrency s3fs asks for every object's size before it reads it: two requests where one is enough.
+_S3 = _UNLISTED | {"max_concurrency": 1}
+OPTIONS: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("s3", "s3a"), _S3),
+    **dict.fromkeys(("gs", "gcs", "az", "abfs", "abfss", "oss"), _UNLISTED),
+}
+"""Of protocols whose filesystems cache listings, which other processes' objects would be missing from."""
 SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID")
 UNREACHABLE = ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError")
 REASON_CHARACTERS = 200
@@ -38,9 +44,7 @@ def is_remote(root: str) -> bool:
 
 def store_path(root: str) -> UPath:
     """The path of a folder or fsspec URL; a folder of this machine is a pathlib.Path."""
-    if root.split("://")[0] in UNLISTED:
-        return UPath(root, use_listings_cache=False)
-    return UPath(root.removeprefix("file://"))
+    return UPath(root.removeprefix("file://"), **OPTIONS.get(root.split("://")[0], {}))
 
 
 def shown(path: object) -> str:
