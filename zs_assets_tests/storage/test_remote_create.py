@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -191,6 +193,20 @@ def test_a_missing_bucket_is_one_sentence_and_is_not_made(s3: str):
         write_bytes(store_path("s3://no-such-bucket") / "x" / "y.json", b"1")
     with pytest.raises(StorageError, match=r"no such bucket.*ZS_LAKE"):
         create_once(store_path("s3://no-such-bucket/x"), b"1")
+
+
+def test_refused_credentials_are_one_sentence_without_them():
+    """The stand-in asks for a known key from its first request on; ours is unknown to it."""
+    with s3_lake() as url:
+        address = os.environ["AWS_ENDPOINT_URL"]
+        asks = urllib.request.Request(f"{address}/moto-api/reset-auth", b"0", {"content-type": "text/plain"})
+        urllib.request.urlopen(asks, timeout=10).close()
+        for refused in (lambda path: put_object(path, b"1"), lambda path: create_once(path, b"1"), object_bytes):
+            with pytest.raises(StorageError, match=rf"{url}/x: permission denied. Give these credentials") as said:
+                refused(store_path(f"{url}/x"))
+            assert os.environ["AWS_SECRET_ACCESS_KEY"] not in str(said.value)
+        with pytest.raises(StorageError, match=r"Cannot write .*permission denied.*kept in the journal"):
+            write_bytes(store_path(f"{url}/x"), b"1")
 
 
 def test_an_unreachable_store_is_one_sentence(monkeypatch: pytest.MonkeyPatch):
