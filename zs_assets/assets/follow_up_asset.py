@@ -25,6 +25,7 @@ class FollowUpRule(BaseModel):
     """Part of the table's stamp: a follow-up by another rule is another table."""
 
     further_tries: int = FURTHER_TRIES
+    same_model: bool = True  # a reply of another model recovers nothing
 
 
 RULE = FollowUpRule()

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from zs_assets.assets.cells import cell_backend, cell_budget, cell_is_imported, journal_header, names_labels_only
+from zs_assets.assets.frozen_plan import require_frozen_plan
 from zs_assets.assets.gated_reading import GatedPartition
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
@@ -23,6 +25,8 @@ from zs_assets.storage.order_schemas import FOLLOW_UP
 
 NO_SCORES = "no_scores"
 LABEL_MISMATCH = "label_mismatch"
+OTHER_MODEL = "other_model"
+"""What an alias that moved since the predictions answers restores no sample of theirs."""
 FURTHER_TRIES = 3
 """Of each affected presentation, as published; it stops at the first valid result."""
 
@@ -95,7 +99,7 @@ def ask_again(
     A round is a collection with a journal of its own, so that what it received is never asked nor paid again.
 
     Raises CollectionStopped, JournalError and BackendUnavailable as `collect` does; the journals keep every reply.
-    StudyError where the answers were imported: the file would say the same again.
+    StudyError where the answers were imported (the file would say the same again), or the plan changed since.
     """
     if cell_is_imported(workspace, graph, dataset, backend):
         raise StudyError(
@@ -103,12 +107,14 @@ def ask_again(
             "this backend out of the follow-up."
         )
     planned = partition.planned
+    require_frozen_plan(graph, dataset, planned)
     system = cell_backend(workspace.places, graph, dataset, backend, planned.question)
     reasons = affected_presentations(system, partition)
     rows = {name: _new_row(dataset, backend, name, reason) for name, reason in reasons.items()}
     for presentation in planned.presentations:
         if presentation.id in rows:
             rows[presentation.id]["example_id"] = presentation.example.example_id
+    models = pc.unique(partition.predictions["model_resolved"].drop_null())
     for number in range(1, FURTHER_TRIES + 1):
         again = [p for p in planned.asking() if p.id in rows and not rows[p.id]["recovered"]]
         if not again:
@@ -124,7 +130,7 @@ def ask_again(
             elsewhere_usd=budget.elsewhere_usd,
             on_progress=on_progress,
         )
-        _note_round(rows, collected, planned.question, system.spec.is_free)
+        _note_round(rows, collected, planned.question, models, system.spec.is_free)
     return pa.Table.from_pylist(list(rows.values()), schema=FOLLOW_UP)
 
 
@@ -133,8 +139,10 @@ def _new_row(dataset: str, backend: str, name: str, reason: str) -> dict[str, An
     return {"dataset": dataset, "backend": backend, "tries": 0, "recovered": False, "cost_usd": 0.0, **said}
 
 
-def _note_round(rows: dict[str, dict[str, Any]], collected: Collected, question: Question, is_free: bool) -> None:
-    still = incomplete_presentations(collected.predictions, question)
+def _note_round(
+    rows: dict[str, dict[str, Any]], collected: Collected, question: Question, models: pa.Array, is_free: bool
+) -> None:
+    still = _of_other_models(collected.predictions, models) | incomplete_presentations(collected.predictions, question)
     costs = _costs(collected.attempts, is_free)
     for name in collected.predictions["presentation_id"].to_pylist():
         row, usd = rows[name], costs.get(name, 0.0)
@@ -142,6 +150,15 @@ def _note_round(rows: dict[str, dict[str, Any]], collected: Collected, question:
         row["outcome"] = still.get(name, Outcome.OK.value)
         row["recovered"] = name not in still
         row["cost_usd"] = None if usd is None or row["cost_usd"] is None else row["cost_usd"] + usd
+
+
+def _of_other_models(replies: pa.Table, models: pa.Array) -> dict[str, str]:
+    """Presentation id -> other_model, of replies by none of the models behind the predictions, where one is known."""
+    if not len(models):
+        return {}
+    named = replies.filter(pc.is_valid(replies["model_resolved"]))
+    other = named.filter(pc.invert(pc.is_in(named["model_resolved"], value_set=models)))
+    return dict.fromkeys(other["presentation_id"].to_pylist(), OTHER_MODEL)
 
 
 def _costs(attempts: pa.Table, is_free: bool) -> Mapping[str, float | None]:

@@ -3,6 +3,7 @@
 import dagster as dg
 
 from zs_assets.assets.analysis_inputs import ReadableAnalyses, stamped
+from zs_assets.assets.frozen_plan import require_frozen_plan
 from zs_assets.assets.gated_reading import load_gated, read_manifest
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.order_cells import OrderCell, order_cell, planned_samples
@@ -48,7 +49,9 @@ def _order_sensitivity(graph: StudyGraph, analysis: OrderSensitivityAnalysis) ->
         readable = ReadableAnalyses(lake, graph).cells
         backends = [backend for backend in graph.spec.backends if (dataset, backend) in readable]
         plan = graph.spec.plan_of(graph.spec.dataset(dataset))
-        samples = planned_samples(read_manifest(lake, graph, dataset), plan)
+        planned = read_manifest(lake, graph, dataset)
+        require_frozen_plan(graph, dataset, planned)
+        samples = planned_samples(planned, plan)
         cells: list[OrderCell] = []
         for backend in backends:  # one at a time: only arrays are kept of a partition
             partition = load_gated(lake, graph, dataset, backend)

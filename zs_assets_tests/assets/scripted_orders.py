@@ -6,6 +6,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,17 @@ import yaml
 from zs_assets.assets import cells
 from zs_assets.assets.follow_up_asset import follow_up_asset
 from zs_assets.assets.gated_reading import GatedPartition, load_gated
+from zs_assets.assets.order_assets import order_assets
 from zs_assets.assets.resources import Workspace
 from zs_assets.backends.base import Backend, RawReply, Reading
 from zs_assets.backends.systems import SystemSpec
 from zs_assets.components.catalogue import load_study
 from zs_assets.components.partition_loop import PartitionLoop
 from zs_assets.components.resources import study_resources
+from zs_assets.protocol.analyses import Analyses, OrderSensitivityAnalysis
 from zs_assets.protocol.names import AssetName, Outcome
 from zs_assets.protocol.question import Presentation, Question
+from zs_assets.protocol.study import Plan
 
 ORDERS = 6
 """Three options: three rotations of one order and three of its reverse."""
@@ -68,7 +72,7 @@ class Talker(Backend):
             Outcome(said.get("outcome", "ok")),
             None if vector is None else tuple(vector),
             choice=said.get("choice"),
-            model="scripted-1",
+            model=said.get("model", "scripted-1"),
             input_tokens=10,
             output_tokens=1,
         )
@@ -119,18 +123,29 @@ class ScriptedOrders:
         keys = [self.graph.key(name) for name in (AssetName.PREDICTIONS, AssetName.ATTEMPTS)]
         return self._materialize(self.loop.assets, keys, {"ops": {"orders__collect": {"config": options}}})
 
+    def analyse(self) -> dg.ExecuteInProcessResult:
+        """The choice-order analysis, with settings as they stand by default."""
+        analyses = Analyses(order_sensitivity=OrderSensitivityAnalysis(resamples=20, permutations=20))
+        graph = replace(self.graph, spec=self.graph.spec.model_copy(update={"analyses": analyses}))
+        return self._materialize(order_assets(graph), [], None, "texts")
+
+    def change_plan(self, **changes: Any) -> None:
+        """As if the YAML were edited after the manifest was frozen."""
+        plan = Plan.model_validate({**PLAN, **changes})
+        self.graph = replace(self.graph, spec=self.graph.spec.model_copy(update={"plan": plan}))
+
     def follow_up(self, **options: Any) -> dg.ExecuteInProcessResult:
         key = self.graph.key(AssetName.FOLLOW_UP)
         config = {"ops": {key.to_python_identifier(): {"config": options}}}
         return self._materialize([follow_up_asset(self.graph)], [key], config)
 
     def _materialize(
-        self, assets: Any, keys: list[dg.AssetKey], config: dict[str, Any] | None = None
+        self, assets: Any, keys: list[dg.AssetKey], config: dict[str, Any] | None = None, partition: str | None = None
     ) -> dg.ExecuteInProcessResult:
         return dg.materialize(
             assets,
-            selection=keys,
-            partition_key=self.graph.cell("texts", "talker"),
+            selection=keys or None,
+            partition_key=partition or self.graph.cell("texts", "talker"),
             instance=self.instance,
             resources=study_resources(),
             run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}, **(config or {})},

@@ -215,3 +215,23 @@ def test_the_job_for_the_ui_asks_for_nothing_but_the_follow_up(study):
     job = definitions.resolve_job_def("orders__ask_again")
     assert job.asset_layer.executable_asset_keys == {study.graph.key(AssetName.FOLLOW_UP)}
     assert job.partitions_def == study.graph.cells
+
+
+def test_a_reply_of_another_model_recovers_nothing(study):
+    study.answers = lambda name, before: GOOD if name != "0/o0r0" else REFUSAL if not before else {**GOOD, "model": "2"}
+    assert study.measure().success and study.follow_up().success
+    (row,) = study.table.to_pylist()
+    assert (row["tries"], row["recovered"], row["outcome"]) == (3, False, "other_model")
+    complete = complete_samples(study.partition, study.table)
+    assert (complete.before, complete.after) == (7, 7)
+
+
+def test_a_plan_changed_after_collection_is_neither_followed_up_nor_analysed(study):
+    study.answers = lambda name, before: REFUSAL if name == "0/o0r0" else GOOD
+    assert study.measure().success and study.analyse().success
+    study.change_plan(orders={"kind": "rotations", "seed": 4})
+    asked = sum(study.replies.values())
+    for run in (study.follow_up(), study.analyse()):
+        assert not run.success
+        assert any("changed after its manifest was frozen" in str(event) for event in run.all_events)
+    assert sum(study.replies.values()) == asked
