@@ -20,6 +20,7 @@ from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.order_scores_reading import order_scores_of
 from zs_assets.assets.resources import Workspace
 from zs_assets.collection import Progress, collect
+from zs_assets.gates.predictions import one_model
 from zs_assets.protocol.analyses import OrderSensitivityAnalysis
 from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped, JournalError, StudyError
 from zs_assets.protocol.names import Outcome
@@ -210,6 +211,9 @@ def _without_scores(backend: str) -> str:
 def _figures(
     graph: StudyGraph, dataset: str, backend: str, asked: AskedPart, predictions: pa.Table
 ) -> StabilityRow | StabilityStop:
+    models = one_model(predictions)
+    if models.stops:
+        return StabilityStop(dataset, backend, f"{models.sentence}: how far one system moves cannot be told from them.")
     scores = _scores_of(asked, predictions, graph.systems[backend].decimals)
     complete = scores.of(scores.score_complete)
     if not len(complete):

@@ -152,3 +152,10 @@ def test_a_wrong_key_stops_it_with_the_reason(study):
 def test_the_budget_holds(study):
     (stop,) = stability_run(study.workspace, study.graph, CELLS, StabilityPart(limit=1), max_usd=0.05)
     assert isinstance(stop, StabilityStop) and "budget of 0.05 USD" in stop.reason
+
+
+def test_replies_of_two_models_are_no_figure_of_one_system(study):
+    study.answers = lambda name, before: {**GOOD, "model": f"scripted-{name[-1]}"}
+    found = checked(study, orders=2, limit=2)
+    assert isinstance(found, StabilityStop)
+    assert "2 models answered" in found.reason
