@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+import yaml
 
 from zs_assets.cli.app import app, out
 from zs_assets.protocol.errors import StudyError
@@ -27,6 +27,8 @@ def own_texts(
     texts = texts.absolute()
     if not texts.is_file():
         raise StudyError(f"{texts} is no file: give a csv, jsonl, parquet or xlsx file with a column `text`.")
+    if "${" in str(texts):
+        raise StudyError(f"{texts} holds '${{', which a study reads as a variable of the environment: rename the file.")
     study = (SHIPPED / "choice_order" / "own_texts.yaml").read_text(encoding="utf-8")
     rows = len(read_records(texts, ["text"]))
     try:
@@ -38,10 +40,15 @@ def own_texts(
     target = folder / "my_choice_order" / "defs.yaml"
     if target.exists():
         raise StudyError(f"{target} is there already: change it, or name another folder.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(study.replace(FILE, json.dumps(str(texts))), encoding="utf-8")
-    out.print(f"{texts}: {rows:,} texts; {said}.", soft_wrap=True)
-    out.print(f"Written: {target.absolute()}. Choose the systems there (`backends`), then:", soft_wrap=True)
+    quoted = yaml.safe_dump(str(texts), default_style='"', allow_unicode=True, width=10_000).strip()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(study.replace(FILE, quoted), encoding="utf-8")
+    except OSError as error:
+        raise StudyError(f"Cannot write {target}: {error.strerror or error}. Name another folder.") from None
+    out.print(f"{texts}: {rows:,} texts; {said}.", soft_wrap=True, markup=False)
+    written = f"Written: {target.absolute()}. Choose the systems there (`backends`), then:"
+    out.print(written, soft_wrap=True, markup=False)
     where = f"ZS_STUDIES={folder.absolute()}"
     for command in ("estimate", "run"):
         out.print(f"  {where} zs-assets {command} my_choice_order", soft_wrap=True, highlight=False, markup=False)

@@ -46,3 +46,22 @@ def test_what_is_there_is_never_overwritten(home, tmp_path, monkeypatch):
 def test_a_missing_file_is_one_sentence(home, tmp_path):
     done = CliRunner().invoke(app, ["own-texts", str(tmp_path / "nothing.csv"), str(tmp_path)])
     assert isinstance(done.exception, StudyError) and "is no file" in str(done.exception)
+
+
+@pytest.mark.parametrize("name", ["[red]mine.csv", "mine \U0001f600.csv", 'it\'s "mine".csv', "one\u2028two.csv"])
+def test_a_file_of_any_name_is_found_again(home, tmp_path, monkeypatch, name):
+    _, dataset, said = written(tmp_path, monkeypatch, name, "text\nOh no.\n")
+    assert [example.text for example in dataset.examples] == ["Oh no."]
+    assert f"{name}: 1 texts" in said
+
+
+def test_a_name_that_a_study_reads_as_a_variable_is_refused(home, tmp_path):
+    (tmp_path / "${HOME}.csv").write_text("text\nOh no.\n")
+    done = CliRunner().invoke(app, ["own-texts", str(tmp_path / "${HOME}.csv"), str(tmp_path / "studies")])
+    assert isinstance(done.exception, StudyError) and "rename the file" in str(done.exception)
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(home, tmp_path):
+    (tmp_path / "mine.csv").write_text("text\nOh no.\n")
+    done = CliRunner().invoke(app, ["own-texts", str(tmp_path / "mine.csv"), str(tmp_path / "mine.csv" / "in")])
+    assert isinstance(done.exception, StudyError) and "Name another folder" in str(done.exception)
