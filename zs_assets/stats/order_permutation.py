@@ -29,6 +29,8 @@ The same three doubles added in another sequence differ by about 1e-16; the smal
 
 BAND_QUANTILES = (0.025, 0.975)
 
+_BLOCK_CELLS = 1 << 22  # scores gathered at a time, 32 MB: 300 options in 600 orders would take gigabytes at once
+
 
 @dataclass(frozen=True)
 class Band:
@@ -203,13 +205,17 @@ def _shuffled_ranges(cells: Floats, n_options: int, permutations: int, rng: np.r
     n, n_orders, n_repeats, width = cells.shape
     replies = cells.reshape(n, n_orders * n_repeats, width)
     ranges = np.empty((width // n_options, permutations, n))
-    in_sequence = np.tile(np.arange(n_orders * n_repeats), (permutations, 1))
+    step = max(1, _BLOCK_CELLS // (n_orders * n_repeats * width))
     for sample, of_sample in enumerate(replies):
-        shuffles = rng.permuted(in_sequence, axis=1).reshape(permutations, n_orders, n_repeats)
-        # Repeats and orders first: sums and extremes then run over long rows.
-        sums = of_sample[shuffles.transpose(2, 1, 0)].sum(axis=0)
-        widest = sums.max(axis=0) - sums.min(axis=0)
-        ranges[:, :, sample] = widest.reshape(permutations, -1, n_options).max(axis=2).T
+        # Rows are permuted one after the other, so smaller blocks take the same numbers from the stream.
+        for start in range(0, permutations, step):
+            rows = min(step, permutations - start)
+            in_sequence = np.tile(np.arange(n_orders * n_repeats), (rows, 1))
+            shuffles = rng.permuted(in_sequence, axis=1).reshape(rows, n_orders, n_repeats)
+            # Repeats and orders first: sums and extremes then run over long rows.
+            sums = of_sample[shuffles.transpose(2, 1, 0)].sum(axis=0)
+            widest = sums.max(axis=0) - sums.min(axis=0)
+            ranges[:, start : start + rows, sample] = widest.reshape(rows, -1, n_options).max(axis=2).T
     return ranges
 
 

@@ -156,3 +156,11 @@ def test_incomplete_samples_and_no_permutation_are_refused():
     values[0, 0, 0] = math.nan
     with pytest.raises(ValueError, match="1 of 1 samples have replies without scores"):
         order_effect(order_scores(values), rng=np.random.default_rng(0))
+
+
+def test_results_do_not_depend_on_the_size_of_a_block(monkeypatch):
+    scores = noisy(np.random.default_rng(5), 7)
+    whole = order_shuffles(scores, permutations=23, rng=np.random.default_rng(2))
+    monkeypatch.setattr("zs_assets.stats.order_permutation._BLOCK_CELLS", 200)
+    blocks = order_shuffles(scores, permutations=23, rng=np.random.default_rng(2))
+    assert (blocks.shuffled == whole.shuffled).all() and (blocks.noise_points == whole.noise_points).all()
