@@ -13,7 +13,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from zs_assets.assets.cells import cell_backend, cell_budget, cell_is_imported, journal_header
+from zs_assets.assets.cells import cell_backend, cell_budget, cell_is_imported, cell_problem, journal_header
 from zs_assets.assets.gated_reading import (
     REHEARSED,
     PlannedPartition,
@@ -28,6 +28,7 @@ from zs_assets.assets.tables import definition_metadata, head_table
 from zs_assets.collection import Collected, Progress, collect
 from zs_assets.gates import Verdict, same_code
 from zs_assets.protocol.code_identity import CODE_TAG, code_identity
+from zs_assets.protocol.errors import BackendUnavailable
 from zs_assets.protocol.names import AssetName, Gate
 from zs_assets.storage.lake import with_metadata
 from zs_assets.storage.schemas import ATTEMPTS, PREDICTIONS
@@ -54,6 +55,8 @@ GATE_MEANINGS = {
     Gate.TRUNCATION: "Inputs the system says it cut: a warning.",
 }
 OBSERVATION_EVERY_S = 5.0
+UNAVAILABLE = "unavailable"
+"""Entry of the failure of a run whose worker lacks what the system needs, so that nothing was asked."""
 
 
 def prediction_assets(graph: StudyGraph) -> list[dg.AssetsDefinition | dg.SourceAsset]:
@@ -140,7 +143,13 @@ def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
             raise _gate_failure(graph, dataset, backend, code)
         identity = partition_identity(graph, planned, dataset, backend)
         reporter = _progress_reporter(context, progress, graph, dataset, backend)
-        collected = _collect(context, config, workspace, graph, dataset, backend, planned, reporter)
+        try:
+            collected = _collect(context, config, workspace, graph, dataset, backend, planned, reporter)
+        except (BackendUnavailable, ImportError):
+            problem = cell_problem(workspace.places, graph, dataset, backend)
+            if problem is None:
+                raise
+            raise dg.Failure(problem, metadata={UNAVAILABLE: backend}, allow_retries=False) from None
         verdicts = ask_gates(graph, planned, collected.predictions)
         for verdict in verdicts:
             yield _check_result(predictions_key, verdict)
@@ -185,8 +194,9 @@ def _collect(
     on_progress: Callable[[Progress], None],
 ) -> Collected:
     system = cell_backend(workspace.places, graph, dataset, backend, planned.question)
+    share = 1  # an imported run asks nobody
     if not cell_is_imported(workspace, graph, dataset, backend):
-        provider_share(context.instance, context.run.tags, study_pool(graph), graph.systems[backend])
+        share = provider_share(context.instance, context.run.tags, study_pool(graph), graph.systems[backend])
     budget = cell_budget(workspace, graph, dataset, backend, config.max_usd)
     header = journal_header(graph, planned, dataset, backend, system)
     return collect(
@@ -200,6 +210,8 @@ def _collect(
         elsewhere_usd=budget.elsewhere_usd,
         retry_errors=config.retry_errors,
         on_progress=on_progress,
+        share=share,
+        run_id=context.run_id,
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -15,6 +15,12 @@ from upath import UPath
 
 from zs_assets.cli.app import AsJson, Backends, Datasets, StudyName, app, err, out, print_json
 from zs_assets.protocol.errors import ZsAssetsError
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance
+
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ended, as shells have it."""
 
 
 def _positive_usd(value: float | None) -> float | None:
@@ -48,6 +54,9 @@ def run(
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Likewise: only this many repeats of each order.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Likewise: only the first so many examples.")] = None,
+    launch: Annotated[
+        bool, typer.Option("--launch", help="Submit runs to the engine of DAGSTER_HOME and follow them.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a study: sources, manifest, predictions, gates, statistics, report. Runs again go on where they stopped."""
@@ -56,12 +65,15 @@ def run(
     from zs_assets.cli.terminal import ProgressBars, step_line
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.instance import dagster_instance
-    from zs_assets.components.partition_loop import PartitionLoop, State
+    from zs_assets.components.launch import launched_runs
+    from zs_assets.components.partition_loop import PartitionLoop, State, StepResult
     from zs_assets.components.rehearsal import rehearsing
     from zs_assets.components.stability_check import StabilityPart
     from zs_assets.components.study_estimate import cells_estimate
     from zs_assets.components.study_total import planned_total_sentence
 
+    if launch and (rehearse or any(part is not None for part in (sample, orders, repeats, limit))):
+        raise typer.BadParameter("--launch runs the whole study on an engine; pilots, rehearsals and parts run here.")
     if rehearse and sample is not None:
         raise typer.BadParameter("A rehearsal costs nothing, so it needs no pilot: drop --sample and --seed.")
     if (sample is None) != (seed is None):
@@ -94,12 +106,17 @@ def run(
             if cells:
                 bars.say(f"[dim]planned[/]  {planned_total_sentence(cells_estimate(loop.lake, graph, cells))}")
 
+        def say_step(step: StepResult) -> None:
+            bars.finish(step.partition)
+            bars.say(step_line(step))
+
+        carrier = None
+        if launch:
+            _warn_of_an_unserved_queue(instance)
+            carrier = stack.enter_context(launched_runs(graph, instance, bars.sink))
+            stack.enter_context(_runs_go_on(study))
         loop = PartitionLoop(
-            graph,
-            instance,
-            progress=bars.sink,
-            report=lambda step: bars.say(step_line(step)),
-            about_to_ask=say_total,
+            graph, instance, progress=bars.sink, report=say_step, about_to_ask=say_total, carrier=carrier
         )
         result = loop.run(backend or (), dataset or (), force=force, retry_errors=retry_errors, max_usd=max_usd)
         published = loop.publish() if publish else None
@@ -239,6 +256,27 @@ def reset(
         out.print(f"{old} -> {new}", soft_wrap=True)
     if not moved:
         out.print(f"Study {study} has no outputs yet.")
+
+
+def _warn_of_an_unserved_queue(instance: DagsterInstance) -> None:
+    from zs_assets.components.dagster_runs import queue_is_served
+
+    if not queue_is_served(instance):
+        err.print(
+            "[yellow]no daemon[/]  runs wait in the queue until `dagster-daemon run` (or `dagster dev`) runs on "
+            f"{escape(str(instance.root_directory))}",
+            soft_wrap=True,
+        )
+
+
+@contextmanager
+def _runs_go_on(study: str) -> Iterator[None]:
+    """An interrupt ends the following only."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        err.print(f"The runs go on. Follow them again with: zs-assets run {study} --launch")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _report_name() -> Any:

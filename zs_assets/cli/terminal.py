@@ -69,6 +69,11 @@ class ProgressBars:
         detail = f"{progress.rate_per_s:.0f}/s {progress.failures} failed{cost}"
         self._display.update(self._tasks[partition], completed=progress.done, detail=detail)
         if progress.done >= progress.total:
+            self.finish(partition)
+
+    def finish(self, partition: str) -> None:
+        """Takes the partition's bar away, if it has one: a run that failed never says that it is through."""
+        if partition in self._tasks:
             self._display.remove_task(self._tasks.pop(partition))
 
     def say(self, line: str) -> None:

@@ -1,15 +1,14 @@
-"""Runs a study partition by partition in this process, on the instance that the UI shows.
+"""Makes what is missing of a study: decides, wave by wave, which partitions are needed, and has them made.
 
-A backfill from the UI starts a process per partition and waits for a daemon; in one process models load once and a
-partition costs a fraction of a second. Each partition is still a Dagster run of its own, so one that fails stops
-nothing but what depends on it.
+By default in this process, on the instance that the UI shows: a backfill from the UI starts a process per partition and
+waits for a daemon; in one process models load once and a partition costs a fraction of a second. Each partition is
+still a Dagster run of its own, so one that fails stops nothing but what depends on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import dagster as dg
@@ -19,33 +18,16 @@ from zs_assets.assets.cells import cell_problem
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import ProgressSink, Workspace
-from zs_assets.components.dead_runs import end_dead_runs, process_tags
+from zs_assets.components.dead_runs import end_dead_runs
+from zs_assets.components.partition_tasks import QUIET, Carrier, InThisProcess, PartitionTask, State, StepResult
 from zs_assets.components.resources import study_resources
+from zs_assets.components.run_failure import failure_reason
 from zs_assets.components.study import measured_assets, study_definitions
-from zs_assets.protocol.code_identity import CODE_TAG, code_identity
-from zs_assets.protocol.errors import CollectionStopped, GateRefused, StudyError, ZsAssetsError
+from zs_assets.protocol.errors import GateRefused, StudyError
 from zs_assets.protocol.names import PAIR_SEPARATOR, AssetName
 from zs_assets.storage.lake import metadata_of
 
-QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-
-
-class State(str, Enum):
-    MADE = "made"
-    KEPT = "kept"  # already there, and passes its gates
-    FAILED = "failed"
-    WITHHELD = "withheld"  # something upstream is missing or failed
-
-
-@dataclass(frozen=True)
-class StepResult:
-    """One partition of one step, and what became of it."""
-
-    step: str
-    partition: str
-    state: State
-    reason: str = ""
-    stops_backend: bool = False  # a wrong key, a quota, a budget: another dataset would meet it again
+__all__ = ["QUIET", "LoopResult", "PartitionLoop", "State", "StepResult", "failure_reason"]
 
 
 @dataclass
@@ -59,7 +41,7 @@ class LoopResult:
 
 
 class PartitionLoop:
-    """One study, one process.
+    """One study, and whoever carries its partitions out: this process (None), or an engine.
 
     `report` hears of every finished partition, `about_to_ask` once, before the first call, of every (dataset, backend)
     that can start.
@@ -74,6 +56,7 @@ class PartitionLoop:
         report: Callable[[StepResult], None] | None = None,
         about_to_ask: Callable[[Sequence[tuple[str, str]]], None] | None = None,
         resources: dict[str, Any] | None = None,
+        carrier: Carrier | None = None,
     ):
         self.graph = graph
         self.instance = instance
@@ -83,6 +66,7 @@ class PartitionLoop:
         self.resources = resources or study_resources(progress)
         self.assets: list[Any] = list(study_definitions(graph).assets or [])
         self.result = LoopResult()
+        self._carrier = carrier or InThisProcess(instance, self.assets, self.resources)
         self._report = report or (lambda step: None)
         self._about_to_ask = about_to_ask or (lambda cells: None)
 
@@ -100,18 +84,11 @@ class PartitionLoop:
         self.observe()
         prepared = self.prepare(datasets)
         options = {"retry_errors": retry_errors, "max_usd": max_usd}
-        changed = set()
         ready = {backend: self.ready(backend, prepared, datasets) for backend in backends}
         self._about_to_ask([(dataset, backend) for backend in backends for dataset in ready[backend]])
-        for backend in backends:
-            for dataset in ready[backend]:
-                step = self._measure(dataset, backend, force or retry_errors, options)
-                if step.state is State.MADE:
-                    changed.add((dataset, backend))
-                if step.stops_backend:
-                    break  # the same key would be refused on every other dataset
-        self._compare(prepared, changed)
-        self._analyse(prepared)
+        changed = self._measure(ready, force or retry_errors, options)
+        self._carry_out(self._needed_pairs(prepared, changed))
+        self._carry_out(self._needed_analyses(prepared))
         self.summarise()
         return self.result
 
@@ -120,10 +97,13 @@ class PartitionLoop:
         names = [AssetName.RANKINGS.value, AssetName.WAREHOUSE.value, AssetName.REPORT.value, "manifest_file"]
         if self.graph.spec.pairs:
             names.append(AssetName.DATASET_MEANS.value)
-        self._materialize("summary", [dg.AssetKey([self.graph.name, name]) for name in names])
+        keys = tuple(dg.AssetKey([self.graph.name, name]) for name in names)
+        self._carry_out([PartitionTask("summary", self.graph.name, "summarise", keys)])
 
     def publish(self) -> StepResult:
-        return self._materialize("publication", [self.graph.key(AssetName.PUBLICATION)])
+        key = self.graph.key(AssetName.PUBLICATION)
+        (step,) = self._carry_out([PartitionTask("publication", self.graph.name, "publish", (key,))])
+        return step
 
     def known(self, backends: Sequence[str], datasets: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         """The backends and datasets asked for, in the study's order; none means all. StudyError on an unknown one."""
@@ -135,10 +115,18 @@ class PartitionLoop:
 
     def prepare(self, datasets: Sequence[str]) -> list[str]:
         """Examples and manifests of these datasets; returns those that are there afterwards."""
-        return [dataset for dataset in datasets if self._prepare(dataset)]
+        before = len(self.result.steps)
+        self._carry_out(self._needed_manifests(datasets))
+        there = {step.partition for step in self.result.steps[before:] if step.state is not State.FAILED}
+        return [dataset for dataset in datasets if dataset in there]
 
     def ready(self, backend: str, prepared: Sequence[str], asked: Sequence[str]) -> list[str]:
-        """The prepared datasets on which the backend can start; where it cannot, the sentence why is kept."""
+        """The prepared datasets on which the backend can start; where it cannot, the sentence why is kept.
+
+        An engine's workers have their own keys and extras, so there each run says itself what it lacks.
+        """
+        if not self._carrier.asks_here:
+            return list(prepared)
         problems = {
             dataset: cell_problem(self.workspace.places, self.graph, dataset, backend) for dataset in prepared or asked
         }
@@ -158,34 +146,71 @@ class PartitionLoop:
                 instance=self.instance, run_config=QUIET, raise_on_error=False
             )
 
-    def _prepare(self, dataset: str) -> bool:
+    def _needed_manifests(self, datasets: Sequence[str]) -> Iterator[PartitionTask]:
         """Examples and manifest, unless the frozen manifest already is of this very dataset entry and source."""
-        spec = self.graph.spec.dataset(dataset)
-        if self.lake.has(self.graph.name, AssetName.MANIFEST, dataset=dataset):
-            try:
-                stored = metadata_of(self.lake.read(self.graph.name, AssetName.MANIFEST, dataset=dataset))
-                if stored.get("dataset_version") == self.graph.dataset_version(spec):
-                    self._note(StepResult("manifest", dataset, State.KEPT))
-                    return True
-            except GateRefused:
-                pass  # changed on disk: made anew below
-        keys = [self.graph.key(AssetName.EXAMPLES), self.graph.key(AssetName.MANIFEST)]
-        return self._materialize("manifest", keys, dataset).state is State.MADE
+        keys = (self.graph.key(AssetName.EXAMPLES), self.graph.key(AssetName.MANIFEST))
+        for dataset in datasets:
+            if self._is_prepared(dataset):
+                self._note(StepResult("manifest", dataset, State.KEPT))
+            else:
+                yield PartitionTask("manifest", dataset, "prepare", keys, dataset)
 
-    def _measure(self, dataset: str, backend: str, force: bool, options: dict[str, Any]) -> StepResult:
-        where = f"{dataset} x {backend}"
-        if not force:
-            try:
-                load_gated(self.lake, self.graph, dataset, backend)
-                self.lake.read(self.graph.name, AssetName.METRICS, dataset=dataset, backend=backend)
-                return self._note(StepResult("predictions", where, State.KEPT))
-            except GateRefused:
-                pass
-        keys = [self.graph.key(name) for name in measured_assets(self.graph)]
-        config = {"ops": {f"{self.graph.name}__collect": {"config": options}}}
-        return self._materialize("predictions", keys, self.graph.cell(dataset, backend), where, config)
+    def _is_prepared(self, dataset: str) -> bool:
+        if not self.lake.has(self.graph.name, AssetName.MANIFEST, dataset=dataset):
+            return False
+        try:
+            stored = metadata_of(self.lake.read(self.graph.name, AssetName.MANIFEST, dataset=dataset))
+        except GateRefused:  # changed on disk: made anew
+            return False
+        return stored.get("dataset_version") == self.graph.dataset_version(self.graph.spec.dataset(dataset))
 
-    def _compare(self, datasets: Sequence[str], changed: set[tuple[str, str]]) -> None:
+    def _measure(
+        self, ready: dict[str, list[str]], force: bool, options: dict[str, Any]
+    ) -> set[tuple[str | None, str | None]]:
+        """Asks what is needed; returns every (dataset, backend) that was made."""
+        stopped: set[str] = set()  # the same key would be refused on every other dataset
+        changed = set()
+        for outcome in self._carrier.carry_out(self._needed_cells(ready, force, options, stopped)):
+            dataset, backend = outcome.task.cell or (None, None)
+            if outcome.unavailable is not None and backend is not None:
+                self.result.unavailable[backend] = outcome.unavailable
+                stopped.add(backend)
+                continue
+            self._note(outcome.result)
+            if outcome.result.state is State.MADE:
+                changed.add((dataset, backend))
+            if outcome.result.stops_backend and backend is not None:
+                stopped.add(backend)
+        return changed
+
+    def _needed_cells(
+        self, ready: dict[str, list[str]], force: bool, options: dict[str, Any], stopped: set[str]
+    ) -> Iterator[PartitionTask]:
+        keys = tuple(self.graph.key(name) for name in measured_assets(self.graph))
+        config = {f"{self.graph.name}__collect": {"config": options}}
+        for backend, datasets in ready.items():
+            for dataset in datasets:
+                if backend in stopped:
+                    break
+                where = f"{dataset} x {backend}"
+                if not force and self._is_measured(dataset, backend):
+                    self._note(StepResult("predictions", where, State.KEPT))
+                    continue
+                cell = self.graph.cell(dataset, backend)
+                yield PartitionTask("predictions", where, "measure", keys, cell, (dataset, backend), config)
+
+    def _is_measured(self, dataset: str, backend: str) -> bool:
+        try:
+            load_gated(self.lake, self.graph, dataset, backend)
+            self.lake.read(self.graph.name, AssetName.METRICS, dataset=dataset, backend=backend)
+        except GateRefused:
+            return False
+        return True
+
+    def _needed_pairs(
+        self, datasets: Sequence[str], changed: set[tuple[str | None, str | None]]
+    ) -> Iterator[PartitionTask]:
+        keys = (self.graph.key(AssetName.PAIRED_DIFFERENCES),)
         for dataset in datasets:
             for pair in self.graph.spec.pair_names:
                 both = pair.split(PAIR_SEPARATOR)
@@ -199,42 +224,22 @@ class PartitionLoop:
                 except GateRefused as refusal:
                     self._note(StepResult("paired_differences", where, State.WITHHELD, str(refusal)))
                     continue
-                key = self.graph.key(AssetName.PAIRED_DIFFERENCES)
-                self._materialize("paired_differences", [key], self.graph.pair_cell(dataset, pair), where)
+                partition = self.graph.pair_cell(dataset, pair)
+                yield PartitionTask("paired_differences", where, "analyse_paired_differences", keys, partition)
 
-    def _analyse(self, datasets: Sequence[str]) -> None:
+    def _needed_analyses(self, datasets: Sequence[str]) -> Iterator[PartitionTask]:
         """Every analysis partition whose predictions pass their gates, unless it is already of these predictions."""
         readable = ReadableAnalyses(self.lake, self.graph)
         for analysis, tables in analysis_tables(self.graph).items():
+            keys = tuple(self.graph.key(asset) for asset in tables)
             for partition in readable.partitions(analysis):
                 if partition.dataset not in datasets:
                     continue
                 if not all(readable.is_current(asset, partition) for asset in tables):
-                    keys = [self.graph.key(asset) for asset in tables]
-                    self._materialize(analysis, keys, partition.key, str(partition))
+                    yield PartitionTask(analysis, str(partition), f"analyse_{analysis}", keys, partition.key)
 
-    def _materialize(
-        self,
-        step: str,
-        keys: Sequence[dg.AssetKey],
-        partition: str | None = None,
-        where: str | None = None,
-        config: dict[str, Any] | None = None,
-    ) -> StepResult:
-        result = dg.materialize(
-            self.assets,
-            selection=list(keys),
-            partition_key=partition,
-            instance=self.instance,
-            resources=self.resources,
-            run_config={**QUIET, **(config or {})},
-            tags={**process_tags(), CODE_TAG: code_identity().code_sha256},
-            raise_on_error=False,
-        )
-        where = where or partition or self.graph.name
-        if result.success:
-            return self._note(StepResult(step, where, State.MADE))
-        return self._note(StepResult(step, where, State.FAILED, failure_reason(result), _stops_backend(result)))
+    def _carry_out(self, tasks: Iterable[PartitionTask]) -> list[StepResult]:
+        return [self._note(outcome.result) for outcome in self._carrier.carry_out(tasks)]
 
     def _note(self, step: StepResult) -> StepResult:
         self.result.steps.append(step)
@@ -247,40 +252,3 @@ def _known(asked: Sequence[str], known: Sequence[str], kind: str) -> Sequence[st
         if name not in known:
             raise StudyError(f"This study has no {kind} '{name}': use one of {', '.join(known)}.")
     return [name for name in known if name in asked] if asked else known
-
-
-def failure_reason(result: dg.ExecuteInProcessResult) -> str:
-    """The sentence of the first failed step: a gate's, an error of ours, or the exception's last line."""
-    for event in result.all_node_events:
-        if not event.is_step_failure:
-            continue
-        data = event.step_failure_data
-        if data.user_failure_data is not None and data.user_failure_data.description:
-            return data.user_failure_data.description
-        error = _own_or_innermost(data.error)
-        if error is not None:
-            # Dagster prints a class with its path: `zs_assets.protocol.errors.SourceError: the sentence`.
-            return error.message.strip().removeprefix(f"{ZsAssetsError.__module__}.{error.cls_name}: ")
-    checks = [check for check in result.get_asset_check_evaluations() if not check.passed]
-    if checks:
-        return f"gate {checks[0].check_name}: {checks[0].metadata['verdict'].value}"
-    return "the run failed without saying why; see it in the Dagster UI"
-
-
-def _own_or_innermost(error: dg.SerializableErrorInfo | None) -> dg.SerializableErrorInfo | None:
-    """The first error of ours in the chain, since its sentence names the fix; else what was raised first."""
-    own = {kind.__name__ for kind in (ZsAssetsError, *_kinds_of(ZsAssetsError))}
-    while error is not None and error.cls_name not in own and error.cause is not None:
-        error = error.cause
-    return error
-
-
-def _kinds_of(kind: type) -> list[type]:
-    direct: list[type] = kind.__subclasses__()
-    return [found for child in direct for found in (child, *_kinds_of(child))]
-
-
-def _stops_backend(result: dg.ExecuteInProcessResult) -> bool:
-    failures = [event.step_failure_data for event in result.all_node_events if event.is_step_failure]
-    found = [_own_or_innermost(failure.error) for failure in failures]
-    return any(error is not None and error.cls_name == CollectionStopped.__name__ for error in found)

@@ -71,7 +71,7 @@ def test_a_backfill_of_one_backend_makes_only_its_partitions(
 ):
     loop = PartitionLoop(small_study, backfill_instance)
     for dataset in ("first", "second"):
-        loop._prepare(dataset)
+        loop.prepare([dataset])
     keys = [small_study.key(name) for name in (AssetName.PREDICTIONS, AssetName.ATTEMPTS, AssetName.METRICS)]
     run_backfill(backfill_instance, keys, ["sparrow|first", "sparrow|second"])
     made = backfill_instance.get_materialized_partitions(small_study.key(AssetName.METRICS))

@@ -1,0 +1,195 @@
+"""A study's partitions as runs of an engine: submitted to the instance, carried out by its launcher, followed here.
+
+Any run launcher will do: a process on this machine, Celery, containers, pods. The runs belong to the instance, so they
+go on when whoever follows them stops; following again finds them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import dagster as dg
+from dagster import DagsterEvent, DagsterEventType
+
+from zs_assets.assets.graph import StudyGraph
+from zs_assets.assets.resources import ProgressSink
+from zs_assets.collection import Progress
+from zs_assets.components.dagster_runs import RunSubmitter
+from zs_assets.components.partition_tasks import PartitionTask, State, StepResult, TaskOutcome
+from zs_assets.components.run_failure import TELLING_EVENTS, run_failure
+from zs_assets.protocol.code_identity import CODE_TAG, code_identity
+
+PARTITION_TAG = "dagster/partition"
+WILL_RETRY_TAG, RETRIED_BY_TAG = "dagster/will_retry", "dagster/auto_retry_run_id"
+POLL_EVERY_S = 0.5
+
+_WAITING = [
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.STARTING,
+]
+_UNFINISHED = [*_WAITING, dg.DagsterRunStatus.STARTED]
+
+
+@dataclass
+class _Followed:
+    """A run on its way, and what was last heard of it."""
+
+    task: PartitionTask
+    cursor: str | None = None
+    done: int = 0
+    heard_at: float = 0.0
+
+
+@contextmanager
+def launched_runs(
+    graph: StudyGraph, instance: dg.DagsterInstance, progress: ProgressSink | None = None
+) -> Iterator[LaunchedRuns]:
+    """A carrier over the instance's engine; StudyError where its workspace does not hold the study."""
+    with RunSubmitter(instance, graph.name) as submitter:
+        yield LaunchedRuns(graph, instance, submitter, progress=progress)
+
+
+class LaunchedRuns:
+    """Carries tasks out as runs of the instance.
+
+    Parameters
+    ----------
+    graph
+        The study.
+    instance
+        The engine's instance.
+    submitter
+        Open.
+    progress
+        Hears what the runs' observations say.
+    """
+
+    asks_here = False
+
+    def __init__(
+        self,
+        graph: StudyGraph,
+        instance: dg.DagsterInstance,
+        submitter: RunSubmitter,
+        *,
+        progress: ProgressSink | None = None,
+    ):
+        self._graph = graph
+        self._instance = instance
+        self._submitter = submitter
+        self._progress = progress or ProgressSink()
+        self._has_made = False
+
+    def carry_out(self, tasks: Iterable[PartitionTask]) -> Iterator[TaskOutcome]:
+        """Submits every task that is not on its way yet, then yields each as its run comes to an end.
+
+        A system that stopped (wrong key, budget) has its waiting runs cancelled: they would meet the same.
+        """
+        on_their_way = self._unfinished_runs()
+        following = {}
+        for task in tasks:
+            run = next((run for run in on_their_way if self._makes(run, task)), None)
+            following[run.run_id if run is not None else self._submit(task)] = _Followed(task)
+        while following:
+            for run in self._instance.get_runs(dg.RunsFilter(run_ids=list(following))):
+                followed = following.get(run.run_id)
+                if followed is None:  # cancelled meanwhile
+                    continue
+                if run.status is dg.DagsterRunStatus.STARTED:
+                    self._show_progress(run, followed)
+                if not run.is_finished:
+                    continue
+                if run.status is dg.DagsterRunStatus.FAILURE and run.tags.get(WILL_RETRY_TAG) == "true":
+                    again = run.tags.get(RETRIED_BY_TAG)
+                    if again is not None:  # its worker was lost: the instance starts it anew
+                        following[again] = _Followed(following.pop(run.run_id).task)
+                    continue
+                del following[run.run_id]
+                outcome = self._outcome(run, followed.task)
+                self._has_made |= outcome.result.state is State.MADE
+                yield outcome
+                if outcome.result.stops_backend or outcome.unavailable is not None:
+                    self._cancel_waiting(following, outcome.task)
+            if following:
+                time.sleep(POLL_EVERY_S)
+
+    def _submit(self, task: PartitionTask) -> str:
+        tags = {CODE_TAG: code_identity().code_sha256, **_partition_tags(task)}
+        return self._submitter.submit(task.keys, {"ops": task.options}, tags).run_id
+
+    def _unfinished_runs(self) -> list[dg.DagsterRun]:
+        return list(self._instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)))
+
+    def _makes(self, run: dg.DagsterRun, task: PartitionTask) -> bool:
+        """Whether a run, whoever launched it, makes the very assets and partition of a task.
+
+        One that computes from several partitions and has begun may have read what this call has replaced since.
+        """
+        if run.tags.get(PARTITION_TAG) != (None if task.partition is None else str(task.partition)):
+            return False
+        if self._has_made and task.cell is None and run.status not in _WAITING:
+            return False
+        if run.asset_selection:
+            return set(task.keys) <= set(run.asset_selection)
+        return run.job_name == f"{self._graph.name}__{task.job}"
+
+    def _outcome(self, run: dg.DagsterRun, task: PartitionTask) -> TaskOutcome:
+        if run.status is dg.DagsterRunStatus.SUCCESS:
+            return TaskOutcome(task, task.made())
+        if run.status is dg.DagsterRunStatus.CANCELED:
+            reason = f"run {run.run_id} was cancelled; its journal keeps every reply"
+            return TaskOutcome(task, StepResult(task.step, task.where, State.FAILED, reason))
+        failure = run_failure(_events(self._instance, run, TELLING_EVENTS))
+        return TaskOutcome(task, task.failed(failure), failure.sentence if failure.is_unavailable else None)
+
+    def _cancel_waiting(self, following: dict[str, _Followed], stopped: PartitionTask) -> None:
+        """Forgets and cancels the runs of the same system that have not begun."""
+        if stopped.cell is None or not following:
+            return
+        for run in self._instance.get_runs(dg.RunsFilter(run_ids=list(following), statuses=_WAITING)):
+            cell = following[run.run_id].task.cell
+            if (
+                cell is not None
+                and cell[1] == stopped.cell[1]
+                and self._instance.run_coordinator.cancel_run(run.run_id)
+            ):
+                del following[run.run_id]
+
+    def _show_progress(self, run: dg.DagsterRun, followed: _Followed) -> None:
+        """Hands on what the collecting step observed since the last look."""
+        if followed.task.cell is None:
+            return
+        page = self._instance.get_records_for_run(
+            run.run_id, cursor=followed.cursor, of_type=DagsterEventType.ASSET_OBSERVATION
+        )
+        followed.cursor = page.cursor
+        for record in page.records:
+            event = record.event_log_entry.dagster_event
+            if event is None:
+                continue
+            said = event.asset_observation_data.asset_observation.metadata
+            if {"done", "total", "failures"} <= set(said):
+                done, total, failures = (int(str(said[name].value)) for name in ("done", "total", "failures"))
+                at = record.event_log_entry.timestamp
+                rate = (done - followed.done) / (at - followed.heard_at) if followed.heard_at else 0.0
+                followed.done, followed.heard_at = done, at
+                self._progress.show(*followed.task.cell, Progress(done, total, failures, None, 0, rate, 0))
+
+
+def _events(instance: dg.DagsterInstance, run: dg.DagsterRun, kinds: set[DagsterEventType]) -> list[DagsterEvent]:
+    found = (entry.dagster_event for entry in instance.all_logs(run.run_id, of_type=kinds))
+    return [event for event in found if event is not None]
+
+
+def _partition_tags(task: PartitionTask) -> dict[str, str]:
+    """As Dagster tags a run of a partition: the UI, the queue and the routing read them."""
+    if task.partition is None:
+        return {}
+    tags = {PARTITION_TAG: str(task.partition)}
+    if isinstance(task.partition, dg.MultiPartitionKey):
+        tags |= {f"{PARTITION_TAG}/{name}": key for name, key in task.partition.keys_by_dimension.items()}
+    return tags

@@ -1,0 +1,155 @@
+"""`run --launch`: the loop's decisions, carried out as runs of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from zs_assets.assets.graph import StudyGraph
+from zs_assets.components import launch
+from zs_assets.components.catalogue import load_study
+from zs_assets.components.dagster_runs import RunSubmitter, queue_is_served
+from zs_assets.components.launch import LaunchedRuns, launched_runs
+from zs_assets.components.partition_loop import PartitionLoop
+from zs_assets.components.partition_tasks import PartitionTask, State
+from zs_assets.protocol.code_identity import CODE_TAG, code_identity
+from zs_assets.protocol.errors import StudyError
+from zs_assets.protocol.names import AssetName
+from zs_assets_tests.components.launched import QUEUED, SYNCHRONOUS, engine
+from zs_assets_tests.small_study import write_small_study
+
+# A hosted system without a key: whoever carries a run out cannot ask it.
+FAR = {"interface": "systemone", "title": "Far", "deployment": "hosted", "key_env": "ZS_TEST_NO_SUCH_KEY"}
+TIMES = {"run_date", "latency_ms", "in_flight"}
+
+
+@pytest.fixture
+def known_study(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyGraph:
+    """The small study with a system nobody has a key for, among the user's studies: the workspace loads it by name."""
+    path = write_small_study(
+        tmp_path / "studies" / "small", backends=["uniform", "sparrow", "far"], systems={"far": FAR}
+    )
+    monkeypatch.setenv("ZS_STUDIES", str(path.parent.parent))
+    return load_study(path)
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with engine(SYNCHRONOUS) as found:
+        yield found
+
+
+def without_times(table: pa.Table) -> pa.Table:
+    kept = [name for name in table.column_names if name not in TIMES]
+    return table.select(kept).replace_schema_metadata(None)
+
+
+def test_launched_runs_make_what_the_loop_makes_and_keep_what_it_keeps(
+    known_study: StudyGraph, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with launched_runs(known_study, instance) as carrier:
+        launched = PartitionLoop(known_study, instance, carrier=carrier)
+        first = launched.run(datasets=["first"])
+        again = PartitionLoop(known_study, instance, carrier=carrier).run(["uniform"], ["first"])
+    runs = [run for run in instance.get_runs() if run.job_name == "__ASSET_JOB"]
+    assert {run.tags[CODE_TAG] for run in runs} == {code_identity().code_sha256}
+    tagged = {run.tags.get("dagster/partition/backend") for run in runs}
+    assert tagged == {None, "uniform", "sparrow", "far"}
+
+    monkeypatch.setenv("ZS_HOME", str(tmp_path / "local"))
+    with dg.DagsterInstance.ephemeral() as here:
+        local_loop = PartitionLoop(known_study, here)
+        local = local_loop.run(datasets=["first"])
+    assert sorted((step.step, step.partition, step.state) for step in first.steps) == sorted(
+        (step.step, step.partition, step.state) for step in local.steps
+    )
+    assert first.failed == []
+    assert first.unavailable == local.unavailable == {"far": "Backend 'far' needs a key: set ZS_TEST_NO_SUCH_KEY."}
+    assert {step.state for step in again.steps if step.step in ("manifest", "predictions")} == {State.KEPT}
+    for name in (AssetName.PREDICTIONS, AssetName.METRICS):
+        for backend in ("uniform", "sparrow"):
+            where = {"dataset": "first", "backend": backend}
+            tables = [loop.lake.read("small", name, **where) for loop in (launched, local_loop)]
+            if name is AssetName.PREDICTIONS:
+                assert without_times(tables[0]).equals(without_times(tables[1]))
+            else:
+                assert tables[0]["accuracy"].equals(tables[1]["accuracy"])
+    pair = {"dataset": "first", "pair": "sparrow__vs__uniform"}
+    made, expected = (
+        lake.read("small", AssetName.PAIRED_DIFFERENCES, **pair) for lake in (launched.lake, local_loop.lake)
+    )
+    assert without_times(made).equals(without_times(expected))
+
+
+def test_a_failed_run_is_reported_by_its_own_sentence(
+    known_study: StudyGraph, instance: dg.DagsterInstance, home: Path
+):
+    (known_study.folder / "second.csv").write_text("text,label\nOne text.,no_such_label\n")
+    with launched_runs(known_study, instance) as carrier:
+        result = PartitionLoop(known_study, instance, carrier=carrier).run(["uniform"], ["second"])
+    (failed,) = [step for step in result.failed if step.step == "manifest"]
+    with dg.DagsterInstance.ephemeral() as here:
+        local = PartitionLoop(known_study, here).run(["uniform"], ["second"])
+    (expected,) = [step for step in local.failed if step.step == "manifest"]
+    assert (failed.partition, failed.reason) == ("second", expected.reason)
+    assert "no_such_label" in failed.reason
+
+
+class Interrupted(Exception):
+    """Whoever followed went away."""
+
+
+def task(study: StudyGraph, dataset: str, *keys: AssetName) -> PartitionTask:
+    made = keys or (AssetName.EXAMPLES, AssetName.MANIFEST)
+    return PartitionTask("manifest", dataset, "prepare", tuple(study.key(name) for name in made), dataset)
+
+
+def test_a_partition_on_its_way_is_followed_and_not_submitted_again(
+    known_study: StudyGraph, monkeypatch: pytest.MonkeyPatch
+):
+    """Whoever interrupted the following, or another command, or the UI, launched it."""
+    manifests = [task(known_study, dataset) for dataset in ("first", "second")]
+    with engine(QUEUED) as waiting, RunSubmitter(waiting, "small") as submitter:
+
+        def interrupt(seconds: float) -> None:
+            raise Interrupted
+
+        monkeypatch.setattr(launch.time, "sleep", interrupt)
+        with pytest.raises(Interrupted):
+            list(LaunchedRuns(known_study, waiting, submitter).carry_out(manifests))
+        assert {run.status for run in waiting.get_runs()} == {dg.DagsterRunStatus.QUEUED}
+
+        def end_all(seconds: float) -> None:
+            for run in waiting.get_runs():
+                waiting.report_run_failed(run, "The machine caught fire.")
+
+        monkeypatch.setattr(launch.time, "sleep", end_all)
+        # The examples alone are part of what a waiting run makes; the metrics are not.
+        asked = [
+            *manifests,
+            task(known_study, "first", AssetName.EXAMPLES),
+            task(known_study, "first", AssetName.METRICS),
+        ]
+        outcomes = list(LaunchedRuns(known_study, waiting, submitter).carry_out(asked))
+        assert len(waiting.get_runs()) == 3
+        assert {(outcome.result.state, outcome.result.reason) for outcome in outcomes} == {
+            (State.FAILED, "The machine caught fire.")
+        }
+
+
+def test_a_study_the_workspace_does_not_hold_is_refused_in_one_sentence(
+    home: Path, small_study: StudyGraph, instance: dg.DagsterInstance
+):
+    holds_none = pytest.raises(StudyError, match="No code location of the workspace holds study small")
+    with holds_none, launched_runs(small_study, instance):
+        pass
+
+
+def test_a_queue_without_a_daemon_is_noticed(instance: dg.DagsterInstance):
+    assert queue_is_served(instance)  # nothing is queued there
+    with engine(QUEUED) as waiting:
+        assert not queue_is_served(waiting)
