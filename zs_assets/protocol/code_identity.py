@@ -57,3 +57,7 @@ _LOADED = CodeIdentity(__version__, hash_of_code())
 def code_identity() -> CodeIdentity:
     """The code of this process, as it was when the package was loaded."""
     return _LOADED
+
+
+WORKER_COMMAND = "zs_assets_code"
+"""Remote-control command by which a Celery worker says its code."""

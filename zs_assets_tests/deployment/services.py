@@ -103,7 +103,7 @@ def redis_service() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class PostgresService:
-    """Where an empty database is; local connections are trusted, so any password will do."""
+    """Where an empty database is; without a password of its own, any will do."""
 
     port: int
     host: str = "127.0.0.1"
@@ -131,8 +131,8 @@ def _server_user() -> int | None:
 
 
 @contextmanager
-def postgres_service() -> Iterator[PostgresService]:
-    """Yields an empty database server of its own."""
+def postgres_service(password: str | None = None) -> Iterator[PostgresService]:
+    """Yields an empty database server of its own; None: every connection of this machine is trusted."""
     programs = _postgres_programs()
     if programs is None:
         pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
@@ -142,7 +142,12 @@ def postgres_service() -> Iterator[PostgresService]:
         if user is not None:
             os.chown(folder, user, -1)
         data = folder / "data"
-        initdb = [programs / "initdb", "-D", data, "-U", service.user, "-A", "trust", "--no-sync", "-E", "UTF8"]
+        initdb = [programs / "initdb", "-D", data, "-U", service.user, "--no-sync", "-E", "UTF8"]
+        if password is None:
+            initdb += ["-A", "trust"]
+        else:
+            (folder / "password").write_text(password)
+            initdb += ["-A", "scram-sha-256", "--pwfile", folder / "password"]
         made = subprocess.run(list(map(str, initdb)), user=user, cwd=name, capture_output=True, text=True, timeout=120)
         if made.returncode != 0:
             pytest.fail(f"initdb failed: {made.stderr[-2000:]}")
