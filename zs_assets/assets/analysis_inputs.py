@@ -18,12 +18,13 @@ from pydantic import BaseModel
 
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
+from zs_assets.assets.private_groups import Withheld, withheld_groups, without_small_groups
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.hashing import sha256_json
 from zs_assets.protocol.names import AssetName
 from zs_assets.protocol.study import pair_name
 from zs_assets.storage.lake import Lake, metadata_of, with_metadata
-from zs_assets.storage.order_schemas import ORDER_TABLES
+from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS_TABLE, ORDER_SENSITIVITY, ORDER_TABLES
 from zs_assets.storage.selective_schemas import CASCADE_TABLES, CELL_TABLES, DECISION_LOG_TABLES
 
 # Part of every stamp: moved by hand when the code of an analysis changes what its figures mean.
@@ -98,14 +99,34 @@ class ReadableAnalyses:
             for asset, schema in tables.items()
         }
 
-    def public_tables(self) -> dict[str, pa.Table]:
-        """The same without what stands for single examples of a private dataset.
+    def public_tables(self, follow_up: pa.Table) -> dict[str, pa.Table]:
+        """The same without what stands for single examples of a private dataset, small sample groups included.
 
         A system that does not round has one confidence level, one threshold and one risk point per example; a rare
-        shared error is one example too.
+        shared error is one example too. `follow_up` is FOLLOW_UP_COUNTS, which takes its place among them.
         """
-        private = [dataset.name for dataset in self.graph.spec.datasets if dataset.private]
-        return {name: _without(table, name, private) for name, table in self.tables().items()}
+        tables = {name: _without(table, name, self._private) for name, table in self.tables().items()}
+        tables[FOLLOW_UP_COUNTS_TABLE] = follow_up
+        return without_small_groups(tables, self.withheld, self._private)
+
+    @cached_property
+    def withheld(self) -> tuple[Withheld, ...]:
+        """The sample groups of private datasets that no public order table has; none without an order analysis."""
+        if self.graph.spec.analyses.order_sensitivity is None:
+            return ()
+        sensitivity = self._table("order_sensitivity", AssetName.ORDER_SENSITIVITY, ORDER_SENSITIVITY)
+        return tuple(
+            group
+            for name in self._private
+            if self.lake.has(self.graph.name, AssetName.MANIFEST, dataset=name)
+            for group in withheld_groups(
+                name, self.lake.read(self.graph.name, AssetName.MANIFEST, dataset=name), sensitivity
+            )
+        )
+
+    @property
+    def _private(self) -> list[str]:
+        return [dataset.name for dataset in self.graph.spec.datasets if dataset.private]
 
     def partitions(self, analysis: str) -> Iterator[AnalysedPartition]:
         """The partitions of an analysis whose predictions all pass their gates."""

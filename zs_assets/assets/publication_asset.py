@@ -113,19 +113,20 @@ def bundle(
     """Files of the bundle by name, with hashes.json over all of them."""
     lake = workspace.lake
     report = study_report(workspace, graph, public=True)
+    analyses = ReadableAnalyses(lake, graph)
     tables = {
         "metrics": pa.Table.from_pylist(read_metrics(lake, graph), schema=METRICS),
         "paired_differences": read_paired_differences(lake, graph),
         "dataset_means": lake.read_or_empty(graph.name, AssetName.DATASET_MEANS, DATASET_MEANS),
         "rankings": lake.read_or_empty(graph.name, AssetName.RANKINGS, RANKINGS),
-        **ReadableAnalyses(lake, graph).public_tables(),
+        **analyses.public_tables(follow_up_counts(lake, graph)),
     }
-    if graph.spec.analyses.order_sensitivity is not None:
-        tables[FOLLOW_UP_COUNTS_TABLE] = follow_up_counts(lake, graph)
+    if graph.spec.analyses.order_sensitivity is None:
+        del tables[FOLLOW_UP_COUNTS_TABLE]
     for dataset, backend in included:
         if not graph.spec.dataset(dataset).private:
             predictions = load_gated(lake, graph, dataset, backend).predictions.select(PUBLIC_COLUMNS)
-            tables[f"predictions/{dataset}__{backend}"] = predictions.replace_schema_metadata(None)
+            tables[f"predictions/{dataset}__{backend}"] = predictions
     files = {
         "index.html": render_page(report).encode(),
         "report.json": json.dumps(report, indent=1, ensure_ascii=False).encode(),
@@ -134,12 +135,14 @@ def bundle(
         files["order_comparison.csv"] = comparison_csv(report).encode()
         files["order_aggregates.json"] = json.dumps(aggregates(report), indent=1, ensure_ascii=False).encode()
     for name, table in tables.items():
-        files[f"{name}.parquet"] = parquet_bytes(table)
+        # Key-value metadata of the lake's files holds hashes and paths of sources.
+        files[f"{name}.parquet"] = parquet_bytes(table.replace_schema_metadata(None))
         files[f"{name}.csv"] = csv_bytes(table)
     hashes: dict[str, Any] = {
         "files": {name: sha256_bytes(data) for name, data in sorted(files.items())},
         "partitions": [f"{dataset} x {backend}" for dataset, backend in included],
         "left_out": left_out,
+        "withheld": [group.sentence for group in analyses.withheld],
     }
     return files | {"hashes.json": json.dumps(hashes, indent=1).encode()}
 

@@ -24,6 +24,7 @@ from zs_assets.assets.study_gates import study_verdicts
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.hashing import sha256_bytes
 from zs_assets.protocol.names import AssetName
+from zs_assets.protocol.study import DatasetSpec
 from zs_assets.report import (
     DatasetFacts,
     MissingPartition,
@@ -107,13 +108,15 @@ def study_report(workspace: Workspace, graph: StudyGraph, *, public: bool = Fals
         )
     manifest, _ = study_manifest(workspace, graph)
     analyses = ReadableAnalyses(lake, graph)
+    follow_up = follow_up_counts(lake, graph)
+    tables = analyses.public_tables(follow_up) if public else {**analyses.tables(), FOLLOW_UP_COUNTS_TABLE: follow_up}
     if public:
         _drop_private_curves(graph, readings)
     report = build_report(
         ReportInputs(
             study=graph.spec,
             systems=graph.systems,
-            datasets=tuple(_dataset_facts(lake, graph)),
+            datasets=tuple(_dataset_facts(lake, graph, public=public)),
             manifest_sha256=sha256_bytes(manifest),
             metrics=pa.Table.from_pylist(readings.metrics, schema=METRICS),
             paired_differences=read_paired_differences(lake, graph),
@@ -128,14 +131,14 @@ def study_report(workspace: Workspace, graph: StudyGraph, *, public: bool = Fals
             identities=readings.identities,
             generated_at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
             rehearsal=workspace.rehearsal,
-            analyses={
-                **(analyses.public_tables() if public else analyses.tables()),
-                FOLLOW_UP_COUNTS_TABLE: follow_up_counts(lake, graph),
-            },
+            public=public,
+            analyses=tables,
         )
     )
     if public:
         _drop_plan_seeds(report, graph)
+        _keep_what_was_measured(report)
+        report["remarks"] += [{"kind": "left_out", "sentence": group.sentence} for group in analyses.withheld]
     return report
 
 
@@ -145,6 +148,14 @@ def _drop_plan_seeds(report: dict[str, Any], graph: StudyGraph) -> None:
     order_study = report["study"]["analyses"]["order_sensitivity"]
     if order_study is not None:
         del order_study["seed"]
+
+
+def _keep_what_was_measured(report: dict[str, Any]) -> None:
+    """A publication holds what this study measured: no published figure of others, no system without a result."""
+    measured = {row["backend"] for row in report["metrics"]}
+    report["systems"] = [
+        {**system, "order_behaviour": ""} for system in report["systems"] if system["name"] in measured
+    ]
 
 
 def _drop_private_curves(graph: StudyGraph, readings: _Readings) -> None:
@@ -191,7 +202,7 @@ def _read_curves(graph: StudyGraph, dataset: str, backend: str, partition: Gated
         readings.risk_coverage[dataset, backend] = risk_coverage(confidence.levels, correct, len(answers))
 
 
-def _dataset_facts(lake: Lake, graph: StudyGraph) -> Iterator[DatasetFacts]:
+def _dataset_facts(lake: Lake, graph: StudyGraph, *, public: bool) -> Iterator[DatasetFacts]:
     for dataset in graph.spec.datasets:
         if not lake.has(graph.name, AssetName.MANIFEST, dataset=dataset.name):
             continue
@@ -205,12 +216,22 @@ def _dataset_facts(lake: Lake, graph: StudyGraph) -> Iterator[DatasetFacts]:
             excluded=excluded,
             sampled=len(planned.examples),
             labels=len(planned.question),
-            source_pin=", ".join(f"{name} {value}" for name, value in provenance.items()),
+            source_pin=_public_pin(dataset, provenance) if public and dataset.private else _pin(provenance),
             protocol_hash=planned.protocol_hash,
             prompt_hash=planned.prompt_hash,
             private=dataset.private,
             options=planned.question.ids,
         )
+
+
+def _pin(provenance: dict[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in provenance.items())
+
+
+def _public_pin(dataset: DatasetSpec, provenance: dict[str, str]) -> str:
+    """Neither path nor hash: a path may name a person or a project, and a hash shows who holds the same file."""
+    rows = provenance.get("rows")
+    return f"private {dataset.source.kind}" + (f", {int(rows):,} rows" if rows else "")
 
 
 def _versions() -> dict[str, str]:

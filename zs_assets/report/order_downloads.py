@@ -32,9 +32,10 @@ COMPARISON = (
 SINGLE_RECORDS = (AssetName.ORDER_SCORES, AssetName.REPEAT_VERIFICATION)
 """Tables with a row per example: not aggregates. Repeat verification goes out without ids."""
 
+# Not order_behaviour: it quotes the published study, and a download holds what was measured.
 SYSTEM_SETTINGS = (
     *("name", "title", "deployment", "model", "revision", "decimals", "pin", "pinned", "model_rule"),
-    *("confidence_formula", "order_behaviour", "verified", "identity"),
+    *("confidence_formula", "verified", "identity"),
 )
 VERIFICATION_FIGURES = (
     *("dataset", "backend", "model_resolved", "planned", "scored", "distinct_vectors", "distinct_labels"),
