@@ -146,10 +146,6 @@ class OrderScores:
 def correctly_rounded_sums(terms: np.ndarray) -> np.ndarray:
     """Sum over the first axis as `math.fsum` gives it: the exact sum, rounded once, whatever the sequence.
 
-    Each addition keeps what it rounded off (Knuth 1997, TAOCP 2, 4.2.2, theorem B), which is itself a float. Where
-    these remainders add up without rounding, running sum plus remainder is the exact sum of two floats and one
-    addition rounds it correctly. Elsewhere, which takes terms some 2^50 apart, `math.fsum` itself is asked.
-
     Parameters
     ----------
     terms : float64 (R, ...)
@@ -159,16 +155,35 @@ def correctly_rounded_sums(terms: np.ndarray) -> np.ndarray:
     -------
     float64 (...)
     """
-    total, remainder = terms[0].astype(np.float64), np.zeros(terms.shape[1:])
-    lost = np.zeros(terms.shape[1:], dtype=bool)
-    for term in terms[1:]:
-        total, rounded_off = _sum_and_remainder(total, term)
-        remainder, below = _sum_and_remainder(remainder, rounded_off)
-        lost |= below != 0
-    sums = total + remainder
-    if lost.any():
-        sums[lost] = [math.fsum(column) for column in terms[:, lost].T.tolist()]
+    growing = GrowingSums(terms.shape[1:])
+    for term in terms:
+        growing.add(term)
+    sums = growing.rounded()
+    if growing.lost.any():
+        sums[growing.lost] = [math.fsum(column) for column in terms[:, growing.lost].T.tolist()]
     return sums
+
+
+class GrowingSums:
+    """Sums to which float64 terms are added one by one, each rounded once where it is asked for.
+
+    Each addition keeps what it rounded off (Knuth 1997, TAOCP 2, 4.2.2, theorem B), which is itself a float. Where
+    these remainders add up without rounding, running sum plus remainder is the exact sum of two floats and one
+    addition rounds it correctly. Elsewhere, which takes terms some 2^50 apart, `lost` is true, and `math.fsum` is to be
+    asked for the terms.
+    """
+
+    def __init__(self, shape: tuple[int, ...]):
+        self._total, self._remainder = np.zeros(shape), np.zeros(shape)
+        self.lost = np.zeros(shape, dtype=bool)
+
+    def add(self, term: np.ndarray) -> None:
+        self._total, rounded_off = _sum_and_remainder(self._total, term)
+        self._remainder, below = _sum_and_remainder(self._remainder, rounded_off)
+        self.lost |= below != 0
+
+    def rounded(self) -> np.ndarray:
+        return self._total + self._remainder
 
 
 def _sum_and_remainder(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zs_assets.stats.order_averaging import AveragedRotations, averaging, rotation_cycles
+from zs_assets.stats.order_averaging import AveragedRotations, _window_sums, _windows, averaging, rotation_cycles
 from zs_assets.stats.order_scores import OrderScores
 from zs_assets.stats.order_sensitivity import sample_sensitivity
 from zs_assets_tests.stats.rotation_replies import (
@@ -227,3 +228,15 @@ def test_what_does_not_fit_is_refused() -> None:
     missing[0, 1, 0] = np.nan
     with pytest.raises(ValueError, match="1 of 3 samples have replies without scores"):
         averaging(replies(missing, scores.orders), None, 10)
+
+
+def test_sums_of_terms_far_apart_are_those_of_fsum() -> None:
+    """Softmax scores of 1e-30 beside 0.9: a running sum and its remainder cannot hold them, so fsum is asked."""
+    rng = np.random.default_rng(6)
+    answers = rng.dirichlet(np.ones(4), (3, 8)) ** rng.integers(1, 50, (3, 8, 4))
+    cycles = rotation_cycles(random_replies(1, 1, 4).orders)
+    for r, sums in enumerate(_window_sums(answers, cycles), start=1):
+        for window, orders in enumerate(_windows(cycles, r)):
+            assert sums[:, window].tolist() == [
+                [math.fsum(column) for column in zip(*sample, strict=True)] for sample in answers[:, orders].tolist()
+            ]
