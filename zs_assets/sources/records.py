@@ -14,7 +14,9 @@ from zs_assets.protocol.errors import SourceError
 
 
 class MissingColumns(SourceError):
-    """The file lacks columns that were asked for."""
+    """The file lacks columns that were asked for; `present` are those it has."""
+
+    present: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,12 @@ def _check_columns(path: Path, wanted: Sequence[str], present: Sequence[str]) ->
         raise SourceError(f"{path} has two columns named '{twice[0]}': rename one of them.")
     missing = [column for column in wanted if column not in present]
     if missing:
-        raise MissingColumns(
+        error = MissingColumns(
             f"{path} has no column {', '.join(repr(column) for column in missing)}, its columns are "
             f"{', '.join(present)}: correct text_column, label_column, id_column or group_column."
         )
+        error.present = tuple(present)
+        raise error
 
 
 def _csv(path: Path, columns: Sequence[str]) -> Iterator[Record]:
