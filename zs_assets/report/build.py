@@ -14,7 +14,7 @@ from zs_assets.report.cascade_verdicts import cascade_verdicts
 from zs_assets.report.inputs import Partition, ReportInputs
 from zs_assets.report.order_explorer import explorer_rows
 from zs_assets.report.order_verdicts import order_verdicts
-from zs_assets.report.publication_answer import publication_answer
+from zs_assets.report.publication_answer import missing_partitions, publication_answer
 from zs_assets.report.remarks import (
     CONTROL_INTERFACE,
     control_remarks,
@@ -85,7 +85,7 @@ def build_report(inputs: ReportInputs) -> dict[str, Any]:
         "analyses": analyses,
         "curves": _curves(inputs, unreadable),
         "gates": [asdict(verdict) for verdict in inputs.verdicts],
-        "missing": [asdict(gap) for gap in inputs.missing],
+        "missing": missing_partitions(inputs),
         "manifest_sha256": inputs.manifest_sha256,
         "versions": dict(inputs.versions),
     }
@@ -150,9 +150,11 @@ def _system(inputs: ReportInputs, name: str) -> Row:
 
 
 def _backend_means(inputs: ReportInputs, metrics: dict[Partition, Row]) -> list[Row]:
-    means = []
-    for backend in inputs.study.backends:
-        rows = [row for (_, name), row in metrics.items() if name == backend]
+    """Over the datasets that ask every example once: copies of an example would weigh as evidence of their own."""
+    study, means = inputs.study, []
+    once = {dataset.name for dataset in study.datasets if study.plan_of(dataset).asks_once}
+    for backend in study.backends:
+        rows = [row for (dataset, name), row in metrics.items() if name == backend and dataset in once]
         for metric in AVERAGED:
             mean = equal_weight_mean([row[metric.value] for row in rows])
             means.append({"backend": backend, "metric": metric.value, "value": mean.value, "datasets": mean.datasets})

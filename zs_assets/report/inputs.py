@@ -78,4 +78,5 @@ class ReportInputs:
     identities: dict[Partition, dict[str, str]]
     generated_at: str
     rehearsal: bool
+    public: bool = False  # the report of a publication, read by others than its author
     analyses: dict[str, pa.Table] = field(default_factory=dict)  # name -> table

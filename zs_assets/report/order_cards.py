@@ -5,7 +5,11 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+from zs_assets.report.order_asking import asking_sentences
+from zs_assets.report.order_viewer import order_titles
+from zs_assets.report.order_wording import lead_group
 from zs_assets.report.verdict_cards import MARKS, WORDS
+from zs_assets.storage.order_schemas import STRICT_COMPLETE
 
 Row = dict[str, Any]
 
@@ -18,21 +22,39 @@ KIND_WORDS = {
 }
 """A change between versions is named by its status instead."""
 
+NO_FIGURE = "Not measured"
 
-def order_cards(verdicts: list[Row]) -> list[Row]:
-    """Cards for the verdicts' macro of the page."""
-    return [
-        {"title": f"Choice order on {dataset}", "lines": [_line(verdict) for verdict in own]}
-        for dataset, own in groupby(verdicts, key=lambda verdict: str(verdict["dataset"]))
+
+def order_cards(report: Row) -> list[Row]:
+    """Cards for the verdicts' macro of the page; how many orders to ask stands before what all this does not say."""
+    cards = []
+    for dataset, own in groupby(report["order_verdicts"], key=lambda verdict: str(verdict["dataset"])):
+        *lines, last = [_line(verdict) for verdict in own]
+        cards.append({"title": f"Choice order on {dataset}", "lines": [*lines, *_asking(report, dataset), last]})
+    return cards
+
+
+def _asking(report: Row, dataset: str) -> list[Row]:
+    rows = [
+        row
+        for row in report["analyses"]["order_averaging"]
+        if (row["dataset"], row["rule"], row["sample_group"]) == (dataset, STRICT_COMPLETE, lead_group(report, dataset))
     ]
+    sentences = asking_sentences(rows, order_titles(report))
+    if not sentences:
+        return []
+    said = "large ranges between decisions that are each the mean of so many consecutive rotations, one reply per order"
+    line = {"status": "described", "mark": DESCRIBED_MARK, "words": "How many orders to ask", "sentence": said + "."}
+    return [{**line, "caveats": "", "reasons": sentences}]
 
 
 def _line(verdict: Row) -> Row:
     status = verdict["status"]
+    words = NO_FIGURE if (verdict["kind"], status) == ("pair", "described") else None
     return {
         "status": status,
         "mark": MARKS.get(status, DESCRIBED_MARK),
-        "words": KIND_WORDS.get(verdict["kind"]) or WORDS[status],
+        "words": words or KIND_WORDS.get(verdict["kind"]) or WORDS[status],
         "sentence": verdict["sentence"],
         "caveats": "",
         "reasons": [],

@@ -40,6 +40,8 @@ const orderDrawing = (() => {
         mark.noise_high === null ? null : draw("rect", {
           x: at(mark.noise_low), width: at(mark.noise_high - mark.noise_low), y: line - 7, height: 14, class: "noise" }),
         mark.high === null ? null : draw("line", { x1: at(mark.low), x2: at(mark.high), y1: line, y2: line, class: "whisker" }),
+        mark.exact_high === null ? null : draw("line", {
+          x1: at(mark.exact_low), x2: at(mark.exact_high), y1: line, y2: line, class: "whisker exact" }),
         mark.value === null ? null : draw("circle", { cx: at(mark.value), cy: line, r: 4.5 }));
     });
     return draw("svg", { width: "100%", height: bottom, role: "img", "aria-label": named, class: "chart order-dots" },
@@ -97,24 +99,25 @@ const orderDrawing = (() => {
       label(187, 163, "position (1 is sent first)", "axis"));
   }
 
-  function curve(rows, column, words, kind) {
+  /** One figure by the number of rotations, from 0 to `top`, or to its highest value where there is no natural top. */
+  function curve(rows, column, words, kind, top) {
     const drawn = rows.filter((row) => row[column] !== null);
     if (!drawn.length) return null;
-    const scale = column === 2 ? 100 : 1;
-    const values = drawn.map((row) => row[column] * scale);
-    const floor = column === 1 ? 0 : Math.min(...values), high = Math.max(...values);
-    const last = Math.max(...rows.map((row) => row[0]));
+    const high = top || Math.max(...drawn.map((row) => row[column]), 0.01);
+    const last = Math.max(...rows.map((row) => row.rotations));
     const x = (rotations) => 52 + 270 * (last === 1 ? 0.5 : (rotations - 1) / (last - 1));
-    const y = (value) => 130 - 108 * (high === floor ? 0.5 : (value - floor) / (high - floor));
-    const line = drawn.map((row, at) => `${at ? "L" : "M"}${x(row[0]).toFixed(1)} ${y(values[at]).toFixed(1)}`).join("");
+    const y = (value) => 134 - 112 * value / high;
+    const line = drawn.map((row, at) => `${at ? "L" : "M"}${x(row.rotations).toFixed(1)} ${y(row[column]).toFixed(1)}`).join("");
+    const whiskers = column !== "large" ? [] : drawn.filter((row) => row.high !== null).map((row) => draw("line", {
+      x1: x(row.rotations), x2: x(row.rotations), y1: y(row.low), y2: y(row.high), class: "whisker" }));
+    const every = Math.ceil(drawn.length / 14);
     return picture(words, 166,
       draw("line", { x1: 44, x2: 330, y1: 134, y2: 134, class: "rule" }),
-      draw("path", { d: line, class: `curve ${kind}`, fill: "none" }),
-      drawn.map((row, at) => draw("circle", { cx: x(row[0]), cy: y(values[at]), r: 4, class: kind },
-        draw("title", {}, `${row[0]} rotations: ${plain(values[at])}${row[3] === null ? "" : `, ${row[3]} USD`}`))),
-      label(40, y(high) + 4, plain(high), "tick", "end"),
-      high === floor ? null : label(40, y(floor) + 4, plain(floor), "tick", "end"),
-      drawn.map((row) => label(x(row[0]), 149, String(row[0]), "tick")),
+      draw("path", { d: line, class: `curve ${kind}`, fill: "none" }), draw("g", { class: "interval" }, whiskers),
+      drawn.map((row) => draw("circle", { cx: x(row.rotations), cy: y(row[column]), r: 4, class: kind },
+        draw("title", {}, `${row.rotations} rotations: ${plain(row[column])}${row.cost === null ? "" : `, ${row.cost} USD`}`))),
+      label(40, y(high) + 4, plain(high), "tick", "end"), label(40, 138, "0", "tick", "end"),
+      drawn.map((row, at) => (at % every ? null : label(x(row.rotations), 149, String(row.rotations), "tick"))),
       label(187, 163, "rotations averaged (cost: see the table)", "axis"));
   }
 

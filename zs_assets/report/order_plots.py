@@ -13,8 +13,17 @@ from markupsafe import Markup
 
 from zs_assets.report import svg
 from zs_assets.report.charts.figure import shortened
-from zs_assets.report.order_verdicts import by_stability
-from zs_assets.report.order_wording import beside, bracketed, exact_interval, percent, points, share_interval
+from zs_assets.report.order_verdicts import by_stability, ends
+from zs_assets.report.order_wording import (
+    NUMERICAL_NOISE,
+    beside,
+    bracketed,
+    exact_interval,
+    percent,
+    points,
+    share_interval,
+)
+from zs_assets.report.wording import listed
 
 Row = dict[str, Any]
 
@@ -23,6 +32,8 @@ LABEL_LENGTH = 22
 """Characters of a name that fit beside its figure at 400 pixels; the tables have the whole title."""
 AXES = (0.1, 1, 2, 5, 10, 20, 50, 100)
 """Where an axis may end: round points, so that a switch of views rarely moves it."""
+NOTHING_AXIS = 10
+"""Where it ends when nothing reaches numerical noise: a finer one would magnify zeros."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +63,10 @@ FIGURES = (
 def dot_plot(rows: Sequence[Row], titles: dict[str, str], figure: PlottedFigure) -> Row:
     """What the plot of one figure shows, most stable system first; values in percent or points."""
     marks = [_mark(row, titles, figure) for row in by_stability(list(rows), figure.column)]
-    ends = [value for mark in marks for value in (mark["value"], mark["high"], mark["noise_high"]) if value is not None]
+    drawn_ends = ("value", "high", "noise_high", "exact_high")
+    reached = [mark[name] for mark in marks for name in drawn_ends if mark[name] is not None]
     return {
-        "axis": axis_end(ends),
+        "axis": axis_end(reached),
         "marks": marks,
         "note": _note(figure),
         "said": _said(marks, figure),
@@ -63,22 +75,27 @@ def dot_plot(rows: Sequence[Row], titles: dict[str, str], figure: PlottedFigure)
 
 def axis_end(values: Sequence[float]) -> float:
     """The round number at or past every value; points and percent both end at 100."""
-    largest = max(values, default=1.0)
+    largest = max(values, default=0.0)
+    if largest < NUMERICAL_NOISE:
+        return NOTHING_AXIS
     return next((end for end in AXES if end >= largest), 100)
 
 
 def _mark(row: Row, titles: dict[str, str], figure: PlottedFigure) -> Row:
-    ends: dict[str, float | None] = {name: None for name in ("low", "high", "noise_low", "noise_high")}
+    names = ("low", "high", "noise_low", "noise_high", "exact_low", "exact_high")
+    sides: dict[str, float | None] = dict.fromkeys(names)
     if figure.has_interval:
-        ends |= {end: _scaled(row[f"{figure.column}_{end}"], figure) for end in ("low", "high")}
+        sides |= {end: _scaled(row[f"{figure.column}_{end}"], figure) for end in ("low", "high")}
     if figure.has_noise:
-        ends |= {f"noise_{end}": _scaled(row[f"noise_{figure.column}_{end}"], figure) for end in ("low", "high")}
+        sides |= {f"noise_{end}": _scaled(row[f"noise_{figure.column}_{end}"], figure) for end in ("low", "high")}
+    if figure.column == "large_share":
+        sides |= {f"exact_{end}": _scaled(row[f"large_share_exact_{end}"], figure) for end in ("low", "high")}
     return {
         "backend": row["backend"],
         "title": titles[row["backend"]],
         "short": shortened(titles[row["backend"]], LABEL_LENGTH),
         "value": _scaled(row[figure.column], figure),
-        **ends,
+        **sides,
         "label": _label(row, figure),
     }
 
@@ -105,18 +122,29 @@ def _note(figure: PlottedFigure) -> str:
         if figure.has_noise
         else "no noise band is computed for this figure"
     )
-    exact = (
-        "; “exact” is Clopper-Pearson over texts, where none or all are large" if figure.column == "large_share" else ""
-    )
-    return f"{interval}; {noise}{exact}. Lower is more stable."
+    exact = ""
+    if figure.column == "large_share":
+        exact = "; dashed and “exact”: Clopper-Pearson over texts, where none or all are large"
+    return f"{interval}; {noise}{exact}. The order of the rows is that of the figures and no ranking."
 
 
 def _said(marks: list[Row], figure: PlottedFigure) -> str:
     if not marks:
         return "No sample is complete for every compared system: nothing to show."
-    first, last = marks[0], marks[-1]
-    most = f"Most stable by {figure.words}: {first['title']}, {first['label']}"
-    return f"{most}." if first is last else f"{most}; least: {last['title']}, {last['label']}."
+    present = [mark for mark in marks if mark["value"] is not None]
+    if not present:
+        return f"No system has a {figure.words}."
+    lowest, highest = ends(present, "value")
+    if len(lowest) == len(present):
+        return f"{figure.words.capitalize()}: {_named(lowest)}."
+    return f"Lowest {figure.words}: {_named(lowest)}; highest: {_named(highest)}."
+
+
+def _named(marks: list[Row]) -> str:
+    """All of equal value, with the figure once where it is written alike."""
+    labels = list(dict.fromkeys(mark["label"] for mark in marks))
+    titles = listed([mark["title"] for mark in marks], shown=len(marks))
+    return f"{titles}, {labels[0] if len(labels) == 1 else listed(labels, shown=len(labels))}"
 
 
 def drawn(plot: Row, label: str, unit: str) -> Markup:
@@ -153,6 +181,9 @@ def _row(mark: Row, top: float, share: float) -> Markup:
     if mark["high"] is not None:
         low, high = f"{mark['low'] * share:.3f}%", f"{mark['high'] * share:.3f}%"
         parts.append(svg.element("line", x1=low, x2=high, y1=line, y2=line, class_="whisker"))
+    if mark["exact_high"] is not None:
+        low, high = f"{mark['exact_low'] * share:.3f}%", f"{mark['exact_high'] * share:.3f}%"
+        parts.append(svg.element("line", x1=low, x2=high, y1=line, y2=line, class_="whisker exact"))
     if mark["value"] is not None:
         parts.append(svg.element("circle", cx=f"{mark['value'] * share:.3f}%", cy=line, r=4.5))
     return svg.element("g", *parts, class_="interval")

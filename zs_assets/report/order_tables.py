@@ -6,17 +6,19 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from zs_assets.report.order_asking import large_share_left
 from zs_assets.report.order_wording import (
     beside,
     bracketed,
     exact_interval,
+    is_numerical_noise,
     percent,
     points,
     share_interval,
     signed_interval,
 )
 from zs_assets.report.tables import Table
-from zs_assets.report.wording import ABSENT, count, signed
+from zs_assets.report.wording import ABSENT, count, plural, signed
 
 Row = dict[str, Any]
 Titles = dict[str, str]
@@ -71,13 +73,23 @@ def _controls(row: Row, titles: Titles) -> tuple[str, ...]:
         beside(points(row["excess"], 3), bracketed(row["excess_low"], row["excess_high"], 3)),
         f"{count(row['repeat_winner_changes'])} of {groups:,} order groups" if groups else ABSENT,
         f"{count(row['repeat_change_samples'])} of {row['samples']:,}" if groups else ABSENT,
-        ABSENT if row["order_p_value"] is None else f"{row['order_p_value']:.3f}",
+        _order_p(row),
         percent(row["order_sample_share"]),
         beside(
             points(row["noise_median_range"]), bracketed(row["noise_median_range_low"], row["noise_median_range_high"])
         ),
         beside(percent(row["noise_large_share"]), share_interval(row, "noise_large_share")),
     )
+
+
+def _order_p(row: Row) -> str:
+    """p asks whether the orders differ at all, so that the last digits of an arithmetic may give .005."""
+    if row["order_p_value"] is None:
+        return ABSENT
+    p = f"{row['order_p_value']:.3f}"
+    if row["max_range"] == 0:
+        return f"{p} (no difference)"
+    return f"{p} (numerical noise)" if is_numerical_noise(row) else p
 
 
 def coverage_table(rows: Sequence[Row], titles: Titles) -> Table:
@@ -115,17 +127,17 @@ def differences_table(rows: Sequence[Row], titles: Titles) -> Table:
     body = tuple(
         (
             f"{titles[row['backend_a']]} minus {titles[row['backend_b']]}",
-            FIGURE_WORDS.get(row["figure"]) or str(row["figure"]),
-            f"{row['weighting']}s weigh alike",
             beside(
                 ABSENT if row["difference"] is None else signed(row["difference"], 2),
                 signed_interval(row["difference_low"], row["difference_high"]),
             ),
+            FIGURE_WORDS.get(row["figure"]) or str(row["figure"]),
+            f"{row['weighting']}s weigh alike",
             count(row["samples"]),
         )
         for row in rows
     )
-    return Table("Differences on the same samples", ("pair", "figure", "weighting", "points", "samples"), body)
+    return Table("Differences on the same samples", ("pair", "points [95 %]", "figure", "weighting", "samples"), body)
 
 
 def positions_table(rows: Sequence[Row], titles: Titles) -> Table:
@@ -146,8 +158,9 @@ def mean_score(row: Row) -> str:
 
 
 AVERAGING_COLUMNS = (
-    *("rotations", "median range", "95th percentile", "large ranges, %", "winner depends on the start, %", "tied, %"),
-    *("agrees with all orders, %", "accuracy, %", "gain over one order, points", "cost, USD", "calls"),
+    *("rotations", "median range", "95th percentile", "large ranges, % [95 %]", "winner depends on the start, %"),
+    *("tied, %", "agrees with all orders, %", "accuracy, %", "gain over one order, points [95 %]", "cost, USD"),
+    "calls",
 )
 
 
@@ -158,22 +171,45 @@ def averaging_table(rows: Sequence[Row], titles: Titles) -> Table:
 
 
 def averaging_cells(row: Row) -> tuple[str, ...]:
-    gain = row["accuracy_gain"]
-    low, high = (row[f"accuracy_gain_{end}"] for end in ("low", "high"))
-    interval = "" if low is None or high is None else signed_interval(100 * low, 100 * high)
     return (
         count(row["rotations"]),
         points(row["median_range"]),
         points(row["p95_range"]),
-        percent(row["large_share"]),
+        large_share_left(row),
         percent(row["winner_change_share"]),
         percent(row["tied_share"]),
         percent(row["agreement"]),
         percent(row["accuracy"]),
-        ABSENT if gain is None else beside(signed(100 * gain, 2), interval),
+        _gain(row),
         ABSENT if row["cost_usd"] is None else f"{row['cost_usd']:.2g}",
         points(row["calls"], 1),
     )
+
+
+def _gain(row: Row) -> str:
+    gain = row["accuracy_gain"]
+    low, high = (row[f"accuracy_gain_{end}"] for end in ("low", "high"))
+    interval = "" if low is None or high is None else signed_interval(100 * low, 100 * high)
+    return ABSENT if gain is None else beside(signed(100 * gain, 2), interval)
+
+
+def averaging_point(row: Row) -> Row:
+    """What the curves of a system draw at one number of rotations: points and percent; the interval that is printed."""
+    kind = "large_share" if row["large_share_exact_high"] is None else "large_share_exact"
+    ends = {end: row[f"{kind}_{end}"] for end in ("low", "high")}
+    shares = {"large": row["large_share"], "accuracy": row["accuracy"], **ends}
+    return {
+        **{name: None if share is None else 100 * share for name, share in shares.items()},
+        **{"rotations": row["rotations"], "range": row["median_range"], "cost": row["cost_usd"]},
+    }
+
+
+def gain_words(rows: Sequence[Row]) -> str:
+    """The gain of all rotations over one order with its interval; empty without gold labels."""
+    last = max(rows, key=lambda row: row["rotations"], default=None)
+    if last is None or last["accuracy_gain"] is None or last["rotations"] == 1:
+        return ""
+    return f"Gain of {last['rotations']} rotations over one order, points [95 %]: {_gain(last)}."
 
 
 MERGED_BIN = 10
@@ -234,5 +270,7 @@ def sample_words(rows: Sequence[Row]) -> str:
     if not rows:
         return "no sample is complete for every compared system"
     first = rows[0]
-    design = f"{first['orders']} orders x {first['repeats']} repeats" if first["orders"] else "orders unknown"
-    return f"{first['samples']:,} shared samples, {first['texts']:,} distinct texts, {design}"
+    design = "orders unknown"
+    if first["orders"]:
+        design = f"{plural(first['orders'], 'order')} x {plural(first['repeats'], 'repeat')}"
+    return f"{plural(first['samples'], 'shared sample')}, {plural(first['texts'], 'distinct text')}, {design}"

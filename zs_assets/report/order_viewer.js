@@ -47,7 +47,7 @@
     const own = dataset();
     const parts = [];
     if (own.groups.length) {
-      parts.push(radios("group", "Samples", own.groups), radios("rule", "Validation", data.rules));
+      parts.push(radios("group", "Sample group", own.groups), radios("rule", "Validation", data.rules));
       parts.push(radios("figure", "Figure", data.figures));
     }
     if (own.systems.length) {
@@ -100,20 +100,27 @@
       parts.push(make("div", {}, make("h4", {}, "Mean score by position"), positions(found.positions, found.even),
         note(`Dashed: ${plain(found.even)} points, no preference. ${data.notes.positions}`)));
     }
-    const range = curve(found.curve, 1, "Median range by rotations averaged, points", "first");
-    if (range) parts.push(make("div", {}, make("h4", {}, "Median range by rotations averaged, points"), range));
-    const accuracy = curve(found.curve, 2, "Accuracy by rotations averaged, %", "second");
-    if (accuracy) parts.push(make("div", {}, make("h4", {}, "Accuracy by rotations averaged, %"), accuracy));
-    const shown = [make("h3", {}, `In detail: ${title}`), make("div", { class: "order-pair" }, parts)];
+    const shown = [make("h3", {}, `In detail: ${title}`), make("div", { class: "order-pair" }, averaged(found), parts)];
+    if (found.averaging.length) {
+      shown.push(table({ caption: `Averaging over rotations: ${title}`, columns: data.averaging_columns,
+        rows: found.averaging }));
+    }
     if (found.positions.length) {
       shown.push(table({ caption: `Mean score by position, points: ${title}`, columns: ["position", "mean score [95 %]"],
         rows: found.positions.map((row, at) => [String(at + 1), row[3]]) }));
     }
-    if (found.averaging.length) {
-      shown.push(table({ caption: `Averaging over rotations: ${title}`, columns: data.averaging_columns,
-        rows: found.averaging }), note(data.notes.averaging));
-    }
     return shown;
+  }
+
+  /** Curves over the number of rotations averaged; shares on an axis from 0 to 100, so that small steps look small. */
+  function averaged(found) {
+    const curves = [["large", "Large ranges by rotations averaged, %", "first", 100, "Lines: the interval of the table."],
+      ["range", "Median range by rotations averaged, points", "first", null, ""],
+      ["accuracy", "Accuracy by rotations averaged, %", "second", 100, found.gain]];
+    return curves.flatMap(([column, words, kind, top, beneath]) => {
+      const drawn = curve(found.curve, column, words, kind, top);
+      return drawn ? [make("div", {}, make("h4", {}, words), drawn, beneath ? note(beneath) : null)] : [];
+    });
   }
 
   // --- explorer -------------------------------------------------------------------------------------------------
@@ -143,6 +150,7 @@
     if (scores && scores.by_order.some((row) => row !== null)) shown.push(heat(found, scores, title));
     else shown.push(make("p", {}, `${title} has no scores recorded for this sentence.`));
     box("scores").replaceChildren(...shown);
+    markWide();
   }
 
   function heat(found, scores, title) {
@@ -171,16 +179,18 @@
   function render() {
     const own = dataset();
     const found = view();
-    const shown = [];
+    const shown = [], repeats = [];
     if (found) {
       const plot = found.plots[state.figure];
       const rule = data.rules.find((one) => one.key === state.rule).words;
-      const group = own.groups.find((one) => one.key === state.group).words;
+      const group = own.groups.find((one) => one.key === state.group).said;
       box("said").textContent = `${own.name}, ${rule}, ${group}: ${found.samples}. ${plot.said}`;
       box("plot").replaceChildren(...(plot.marks.length ? [dotPlot(plot, figure(), own.name, state.system), note(plot.note)] : []));
       const order = plot.marks.map((mark) => found.backends.indexOf(mark.backend));
       if (order.length) {
-        shown.push(table(found.sensitivity, order), note(data.notes.zero), table(found.controls, order), note(data.notes.controls));
+        shown.push(table(found.sensitivity, order), note(data.notes.zero));
+        if (found.asking.rows.length) shown.push(table(found.asking, order), note(data.notes.averaging));
+        repeats.push(table(found.controls, order), note(data.notes.controls));
       }
       shown.push(...found.differences.map((one) => table(one)));
     } else {
@@ -189,15 +199,26 @@
     }
     const detail = found && found.details[state.system];
     box("tables").replaceChildren(...shown);
+    box("repeats").replaceChildren(...repeats);
     box("details").replaceChildren(...(detail ? details(detail) : []));
     box("coverage").replaceChildren(...(own.coverage[state.group] || []).map((one) => table(one)),
       ...own.verification.map((one) => table(one, null, "figures prose-end")));
     if (own.explorer) renderExplorer(own.explorer);
+    markWide();
+  }
+
+  /** A table wider than its box says so: on a telephone a cut column looks like a complete table. */
+  function markWide() {
+    for (const found of live.querySelectorAll(".scroll")) {
+      found.toggleAttribute("data-wide", found.scrollWidth > found.clientWidth + 1);
+    }
   }
 
   enter(0);
   buildControls();
   render();
   live.hidden = false;
+  markWide();
+  addEventListener("resize", markWide);
   for (const still of section.querySelectorAll(".order-static")) still.hidden = true;
 })();

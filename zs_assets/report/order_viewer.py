@@ -15,12 +15,21 @@ from typing import Any
 from markupsafe import Markup
 
 from zs_assets.report import order_tables
+from zs_assets.report.order_asking import asking_table
 from zs_assets.report.order_explorer import explorer, sentence_tables
 from zs_assets.report.order_plots import FIGURES, axis_end, dot_plot, drawn
 from zs_assets.report.order_verdicts import SIGNIFICANT, by_stability
-from zs_assets.report.order_wording import RULE_WORDS, ZERO_NOTE, group_words, ordered_groups
+from zs_assets.report.order_wording import (
+    NUMERICAL_NOISE,
+    RULE_WORDS,
+    ZERO_NOTE,
+    group_said,
+    group_words,
+    lead_group,
+    report_groups,
+)
 from zs_assets.report.tables import Table
-from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS_TABLE
+from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS_TABLE, STRICT_COMPLETE
 
 Row = dict[str, Any]
 
@@ -32,19 +41,26 @@ READING = (
 )
 CONTROLS_NOTE = (
     "Same order: replies to identical requests. Excess: different-order minus same-order. Order p: permutation test "
-    f"of the mean range; above {SIGNIFICANT:g} the order effect is not beyond the system's own repeat noise. "
+    f"of the mean range; above {SIGNIFICANT:g} the order effect is not beyond the system's own repeat noise. It tests "
+    f"any difference, however small: where no range reaches {NUMERICAL_NOISE:g} points it is called numerical noise. "
     "A share of .05 of samples with p ≤ .05 is expected without any order effect."
 )
 AVERAGING_NOTE = (
-    "What asking several rotations and averaging them buys, of the first repeat alone. Cost is the mean of one "
-    "decision; n/a where a cost is unknown. Accuracy needs gold labels."
+    "What the mean of several consecutive rotations as one decision buys, from the first repeat of each order alone. "
+    "Decisions whose rotations start next to each other share replies, so their spread shrinks faster than that of "
+    "independent decisions; with all rotations only two averages are compared, forwards and backwards. It holds for "
+    "the two base orders asked, one and its reverse. Cost is the mean of one decision; n/a where a cost is unknown. "
+    "Accuracy needs gold labels."
 )
 POSITIONS_NOTE = "Mean score of whatever stands at a position; whole texts resampled for the intervals."
 
 
 @dataclass(frozen=True)
 class StaticView:
-    """A dataset as it stands without script: strict-complete samples of its first group."""
+    """A dataset as it stands without script: strict-complete samples of the study's main group.
+
+    The comparison is `shown`, then what is `folded`; `beside` it stand controls and completeness.
+    """
 
     title: str
     samples: str
@@ -52,6 +68,7 @@ class StaticView:
     plot_note: str
     shown: tuple[Table, ...]
     folded: tuple[Table, ...]
+    beside: tuple[Table, ...]
     explorer_note: str
     sentences: tuple[Table, ...]
 
@@ -86,31 +103,36 @@ def static_views(report: dict[str, Any]) -> list[StaticView]:
 
 
 def _static(report: dict[str, Any], dataset: str, titles: dict[str, str]) -> StaticView:
-    view = _Rows(report, dataset, "strict_complete", _groups(report, dataset)[0])
+    view = _Rows(report, dataset, STRICT_COMPLETE, lead_group(report, dataset))
     figure = FIGURES[0]
     sensitivity = by_stability(view.of("order_sensitivity"), figure.column)
     plot = dot_plot(sensitivity, titles, figure)
     label = f"{figure.words} by system, {dataset}"
     found = explorer(report, dataset)
+    averaging = view.of("order_averaging")
     folded = (
+        order_tables.averaging_table(averaging, titles),
         order_tables.ranges_table(view.bins(), titles),
-        order_tables.averaging_table(view.of("order_averaging"), titles),
     )
     shown = (
         order_tables.sensitivity_table(sensitivity, titles),
-        order_tables.controls_table(sensitivity, titles),
+        asking_table(averaging, titles, [row["backend"] for row in sensitivity]),
         order_tables.differences_table(view.of("order_differences"), titles),
+    )
+    beside = (
+        order_tables.controls_table(sensitivity, titles),
         order_tables.positions_table(view.of("order_positions"), titles),
         *_coverage(view, titles),
         *_asked_again(view, titles),
     )
     return StaticView(
         title=dataset,
-        samples=f"Strict-complete, {group_words(view.group)}: {order_tables.sample_words(sensitivity)}.",
+        samples=f"Strict-complete, {group_said(view.group)}: {order_tables.sample_words(sensitivity)}.",
         plot=drawn(plot, label, figure.unit) if plot["marks"] else None,
         plot_note=plot["note"],
         shown=tuple(table for table in shown if table.rows),
         folded=tuple(table for table in folded if table.rows),
+        beside=tuple(table for table in beside if table.rows),
         explorer_note=found["note"] if found else "",
         sentences=tuple(sentence_tables(found, titles)) if found else (),
     )
@@ -144,12 +166,6 @@ class _Rows:
         return [row for row in self.grouped(table) if row["rule"] == self.rule]
 
 
-def _groups(report: dict[str, Any], dataset: str) -> list[str]:
-    analyses = report["analyses"]
-    rows = [*analyses["order_sensitivity"], *analyses["order_coverage"]]
-    return ordered_groups([row for row in rows if row["dataset"] == dataset]) or [""]
-
-
 def _coverage(view: _Rows, titles: dict[str, str]) -> tuple[Table, Table]:
     return (
         order_tables.coverage_table(view.grouped("order_coverage"), titles),
@@ -176,13 +192,13 @@ def viewer_data(report: dict[str, Any]) -> Row:
 
 
 def _dataset(report: dict[str, Any], dataset: str, titles: dict[str, str]) -> Row:
-    groups = [group for group in _groups(report, dataset) if group]
+    groups = report_groups(report, dataset)
     rows = _Rows(report, dataset, "", "")
     shown = [*rows.whole("order_sensitivity"), *rows.whole("order_scores")]
     backends = {row["backend"] for row in shown}
     return {
         "name": dataset,
-        "groups": [{"key": group, "words": group_words(group)} for group in groups],
+        "groups": [{"key": group, "words": group_words(group), "said": group_said(group)} for group in groups],
         "systems": [backend for backend in report["study"]["backends"] if backend in backends],
         "views": {
             f"{rule}|{group}": _view(_Rows(report, dataset, rule, group), titles)
@@ -213,6 +229,7 @@ def _view(rows: _Rows, titles: dict[str, str]) -> Row:
         "plots": {figure.column: dot_plot(sensitivity, titles, figure) for figure in FIGURES},
         "sensitivity": _table(order_tables.sensitivity_table(sensitivity, titles)),
         "controls": _table(order_tables.controls_table(sensitivity, titles)),
+        "asking": _table(asking_table(rows.of("order_averaging"), titles, backends)),
         "differences": _with_rows((order_tables.differences_table(rows.of("order_differences"), titles),)),
         "threshold": sensitivity[0]["threshold_points"] if sensitivity else None,
         "widest": axis_end([row["high"] for row in rows.bins()]),
@@ -231,7 +248,8 @@ def _details(rows: _Rows, backend: str) -> Row:
             for row in positions
         ],
         "averaging": [order_tables.averaging_cells(row) for row in averaging],
-        "curve": [[row[name] for name in ("rotations", "median_range", "accuracy", "cost_usd")] for row in averaging],
+        "curve": [order_tables.averaging_point(row) for row in averaging],
+        "gain": order_tables.gain_words(averaging),
     }
 
 

@@ -14,6 +14,9 @@ Row = dict[str, Any]
 RULE_WORDS = {STRICT_COMPLETE: "strict-complete", SCORE_COMPLETE: "score-complete"}
 """In the order of the switch: the protocol's main comparison is the strict one."""
 
+NUMERICAL_NOISE = 0.01
+"""Points. A system none of whose ranges reaches this moves in the last digits of its arithmetic only."""
+
 ZERO_NOTE = (
     "Small nonzero values are in scientific notation: 2.98e-6 is 0.00000298. A printed 0.00 is an exact zero of what "
     "was recorded; rounding by the system, or a scorer that repeats itself, can make one. It promises nothing about "
@@ -61,6 +64,10 @@ def exact_interval(row: Row) -> str:
     return share_interval(row, "large_share_exact")
 
 
+def is_numerical_noise(row: Row) -> bool:
+    return bool(row["max_range"] < NUMERICAL_NOISE)
+
+
 def beside(value: str, interval: str) -> str:
     return f"{value} {interval}".rstrip()
 
@@ -73,7 +80,41 @@ def group_words(group: str) -> str:
     return "all" if group == ALL_GROUPS else group.replace("_", " ")
 
 
-def ordered_groups(rows: Sequence[Row]) -> list[str]:
-    """Groups as they come, all of them together last."""
+def group_said(group: str) -> str:
+    """The group inside a sentence. `random` alone would claim a draw: it is the name of a group."""
+    return "all samples" if group == ALL_GROUPS else f"group {group_words(group)}"
+
+
+def ordered_groups(rows: Sequence[Row], main_group: str | None) -> list[str]:
+    """The main group first, then the others as they come, all samples last.
+
+    Parameters
+    ----------
+    rows
+        Rows with a `sample_group`.
+    main_group
+        As the study names it; all samples lead without one, and where no row is of that group.
+    """
     found = list(dict.fromkeys(row["sample_group"] for row in rows))
-    return sorted(found, key=lambda group: group == ALL_GROUPS)
+    first = main_group if main_group in found else ALL_GROUPS
+    return sorted(found, key=lambda group: (group != first, group == ALL_GROUPS))
+
+
+def lead_group(report: Row, dataset: str) -> str:
+    """The group of the verdicts and of the first view; empty without any row."""
+    return next(iter(report_groups(report, dataset)), "")
+
+
+def report_groups(report: Row, dataset: str) -> list[str]:
+    """Sample groups of a dataset of report.json, the main one first."""
+    analyses = report["analyses"]
+    rows = [*analyses["order_sensitivity"], *analyses["order_coverage"]]
+    asked = report["study"]["analyses"].get("order_sensitivity") or {}
+    return ordered_groups([row for row in rows if row["dataset"] == dataset], asked.get("main_group"))
+
+
+def missing_group(rows: Sequence[Row], main_group: str | None) -> str:
+    """A sentence where the study's main group has no sample; empty otherwise."""
+    if main_group is None or not rows or main_group in {row["sample_group"] for row in rows}:
+        return ""
+    return f"No sample is of the study's main group {group_words(main_group)}, so these are figures of all samples."

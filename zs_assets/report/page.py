@@ -17,6 +17,7 @@ from zs_assets.report import tables
 from zs_assets.report.charts import figures
 from zs_assets.report.order_cards import order_cards
 from zs_assets.report.order_viewer import (
+    AVERAGING_NOTE,
     CONTROLS_NOTE,
     READING,
     StaticView,
@@ -43,6 +44,7 @@ class OrderSection:
     reading: str = READING
     zero_note: str = ZERO_NOTE
     controls_note: str = CONTROLS_NOTE
+    averaging_note: str = AVERAGING_NOTE
 
 
 def render_page(report: dict[str, Any]) -> str:
@@ -54,7 +56,8 @@ def render_page(report: dict[str, Any]) -> str:
         study=report["study"],
         css=Markup(_resource("page.css") + (_resource("order_viewer.css") if order else "")),
         order=order,
-        order_cards=order_cards(report["order_verdicts"]),
+        order_cards=order_cards(report),
+        measured=tables.measured_systems(report),
         pair_counts=status_counts(report["verdicts"]),
         pairs=pair_cards(report["verdicts"]),
         cascade_counts=status_counts(report["cascade_verdicts"]),

@@ -46,12 +46,13 @@ def _figures(report: dict[str, Any]) -> list[tuple[str, str, Callable[[Row], str
     scoring = report["study"]["scoring"]
     used, other = ("renormalised", "raw") if scoring["renormalise"] else ("raw", "renormalised")
     budget = float(Fraction(scoring["error_budget"]))
+    examples = {facts["name"]: facts["sampled"] for facts in report["datasets"]}
 
     def shown(name: str, digits: int = 3) -> Callable[[Row], str]:
         return lambda row: figure(row[name], digits)
 
     return [
-        ("planned", BOTH, lambda row: count(row["n"])),
+        ("planned", BOTH, lambda row: _planned(row, examples.get(row["dataset"]))),
         ("valid", BOTH, lambda row: count(row["valid"])),
         ("failures", BOTH, _failures),
         ("accuracy", BOTH, shown("accuracy")),
@@ -77,6 +78,13 @@ def _figures(report: dict[str, Any]) -> list[tuple[str, str, Callable[[Row], str
         ("cost, USD", BOTH, _cost),
         ("model that answered", BOTH, lambda row: row["model_resolved"] or ABSENT),
     ]
+
+
+def _planned(row: Row, examples: int | None) -> str:
+    """Presentations, and of how many examples where one is asked more than once."""
+    if examples is None or row["n"] == examples:
+        return count(row["n"])
+    return f"{count(row['n'])} presentations of {plural(examples, 'example')}"
 
 
 def _failures(row: Row) -> str:
@@ -112,6 +120,15 @@ def _cost(row: Row) -> str:
     if row["cost_usd"] is None:
         return "unknown"
     return f"{row['cost_usd']:.6f}" + (f" + {plural(unknown, 'call')} unknown" if unknown else "")
+
+
+def measured_systems(report: dict[str, Any]) -> str:
+    """How many systems the report has results or gates of: 14 systems, or 3 of 14 systems measured."""
+    backends = report["study"]["backends"]
+    asked = {row["backend"] for row in (*report["metrics"], *report["gates"]) if row["dataset"]}
+    measured = sum(backend in asked for backend in backends)
+    total = plural(len(backends), "system")
+    return total if measured == len(backends) else f"{measured} of {total} measured"
 
 
 def means_table(report: dict[str, Any]) -> Table:

@@ -37,7 +37,9 @@ def order_study(**changes: Any) -> StudySpec:
         "datasets": [{"name": name, "source": "demo", "task": "feeling"} for name in ("feelings", "letters", "smoke")],
         "backends": list(BACKENDS),
         "plan": {"orders": {"kind": "rotations", "seed": 77}, "repeats": 3, "shuffle_seed": 78},
-        "analyses": {"order_sensitivity": {"pairs": [["new", "old"]], "resamples": 2000, "seed": 79}},
+        "analyses": {
+            "order_sensitivity": {"pairs": [["new", "old"]], "main_group": "random", "resamples": 2000, "seed": 79}
+        },
     }
     return StudySpec.model_validate(attributes | changes)
 
@@ -115,12 +117,24 @@ def _by_system(dataset: str, group: str, rule: str) -> dict[str, list[Row]]:
         for rotations in (1, 2, 3):
             row = {**shared, "rotations": rotations, "samples": samples, "median_range": median * (3 - rotations) / 2}
             row |= {"p95_range": median * (3 - rotations), "large_share": share * (3 - rotations) / 2}
+            row |= _left(row["large_share"], samples)
             row |= {"winner_change_share": share / rotations, "agreement": 1 - share / 10 / rotations}
             row |= {"accuracy": 0.7 + rotations / 100, "accuracy_gain": (rotations - 1) / 100}
             row |= {"accuracy_gain_low": -0.01, "accuracy_gain_high": 0.03}
             row |= {"cost_usd": 0.0001 * rotations if backend != "tiny" else None, "calls": float(rotations)}
             tables["order_averaging"].append(row)
     return tables
+
+
+def _left(share: float, texts: int) -> Row:
+    """Intervals of what averaging leaves: five points to each side, exact where nothing is left."""
+    exact = clopper_pearson_interval(0, texts) if share == 0 else None
+    return {
+        "large_share_low": max(0.0, share - 0.05),
+        "large_share_high": share + 0.05 if share else 0.0,
+        "large_share_exact_low": float(exact.low) if exact else None,
+        "large_share_exact_high": float(exact.high) if exact else None,
+    }
 
 
 def _differences(dataset: str, group: str, rule: str) -> list[Row]:

@@ -63,7 +63,7 @@ def test_every_drawing_has_marks_and_readable_text_inside_its_box(
                marks: svg.querySelectorAll('circle, rect').length, small: Math.min(...texts.map(t => t[1].height)),
                outside: texts.filter(t => t[1].right > box.right + 2 || t[1].left < box.left - 2).map(t => t[0])}})"""
     )
-    assert len(charts) == 5
+    assert len(charts) == 6
     for chart in charts:
         assert chart["label"] and chart["marks"] >= 3 and chart["small"] >= 9, chart
         assert chart["outside"] == [] and chart["meet"] == [], chart

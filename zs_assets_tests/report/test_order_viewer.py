@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from zs_assets.report import build_report, render_page
 from zs_assets.report.order_explorer import EXPLORER_SENTENCES
-from zs_assets.report.order_plots import FIGURES, dot_plot
+from zs_assets.report.order_plots import FIGURES, dot_plot, drawn
 from zs_assets.report.order_tables import ranges_table
 from zs_assets.report.order_viewer import script_json, viewer_data
 from zs_assets.report.order_wording import percent, points
@@ -120,7 +120,7 @@ def test_hostile_titles_and_sentences_stay_text():
 def test_without_script_the_default_view_stands_there_most_stable_first():
     page = render_page(order_report())
     static = page[page.index('class="order-static') : page.index('id="order-data"')]
-    assert "Strict-complete, random: 80 shared samples, 70 distinct texts, 6 orders x 3 repeats." in static
+    assert "Strict-complete, group random: 80 shared samples, 70 distinct texts, 6 orders x 3 repeats." in static
     head, *rows = table_rows(static, "Score ranges and winner changes")
     assert head[1] == "range ≥ 10 points, %"
     assert [row[:2] for row in rows] == [
@@ -136,14 +136,30 @@ def test_without_script_the_default_view_stands_there_most_stable_first():
     assert labels[:5] == ["Still", "Tiny", "Noisy", "Mover 1.0", "Mover 2.0"]
     controls = table_rows(static, "Repeat controls")[5]
     assert controls[4:7] == ["44 of 480 order groups", "11 of 80", "0.005"]
+    assert [row[6] for row in table_rows(static, "Repeat controls")[1:3]] == [
+        "0.005 (no difference)",
+        "0.005 (numerical noise)",
+    ]
     assert ["Mover 2.0", "label mismatch", "9", "7"] in table_rows(static, "Why samples are not complete")
     assert table_rows(static, "Samples by score range")[3] == ["Mover 2.0", "36", "30", "14"]
     assert table_rows(static, "Mean score by position")[3][1:5:3] == ["36.33 [35.83, 36.83]", "33.33"]
     difference = table_rows(static, "Differences on the same samples")[1]
     assert difference[:4] == [
-        *("Mover 2.0 minus Mover 1.0", "share of large ranges", "samples weigh alike"),
-        "+1.39 [−0.81, +3.52]",
+        *("Mover 2.0 minus Mover 1.0", "+1.39 [−0.81, +3.52]"),
+        *("share of large ranges", "samples weigh alike"),
     ]
+
+
+def test_what_averaging_leaves_stands_before_controls_and_completeness():
+    page = render_page(order_report())
+    static = page[page.index('class="order-static') : page.index('id="order-data"')]
+    captions = ("Score ranges", "Large ranges left after averaging", "Differences", "Repeat controls", "Score coverage")
+    places = [static.index(f"<caption>{caption}") for caption in captions]
+    assert places == sorted(places)
+    # Clopper-Pearson of 0 in 80: 1 - .025 ** (1 / 80) = .0451
+    left = table_rows(static, "Large ranges left after averaging, % of samples")
+    assert left[0] == ["system", "one order", "2 rotations", "3 rotations"]
+    assert left[5] == ["Mover 2.0", "55.0 [50.0, 60.0]", "27.5 [22.5, 32.5]", "0.0 exact [0.0, 4.5]"]
 
 
 def test_the_plot_puts_value_interval_and_noise_band_to_scale():
@@ -173,7 +189,27 @@ def test_an_axis_ends_at_a_round_number_past_everything_drawn():
     report = order_report({"order_sensitivity": rows})
     found = report["analyses"]["order_sensitivity"]
     assert dot_plot(found, TITLES, FIGURES[1])["axis"] == 10  # 6.6 points
-    assert dot_plot(found[:1], TITLES, FIGURES[1])["axis"] == 0.1
+    assert dot_plot(found[:1], TITLES, FIGURES[1])["axis"] == 10  # nothing but zeros
+
+
+def test_the_exact_interval_that_is_printed_is_drawn_and_inside_the_axis():
+    row = next(row for row in order_rows()["order_sensitivity"] if row["backend"] == "still")
+    plot = dot_plot([row], TITLES, FIGURES[0])
+    (mark,) = plot["marks"]
+    # Clopper-Pearson of 0 in 70: 1 - .025 ** (1 / 70)
+    assert (mark["exact_low"], mark["exact_high"]) == (0.0, pytest.approx(100 * (1 - 0.025 ** (1 / 70)), rel=1e-5))
+    assert plot["axis"] == 10
+    assert 'x2="51.33' in str(drawn(plot, "l", "%")) and "whisker exact" in str(drawn(plot, "l", "%"))
+
+
+def test_equal_ends_of_a_plot_are_named_together():
+    found = order_report()["analyses"]["order_sensitivity"]
+    wanted = ("feelings", "strict_complete", "random")
+    rows = [row for row in found if (row["dataset"], row["rule"], row["sample_group"]) == wanted]
+    assert dot_plot(rows, TITLES, FIGURES[0])["said"] == (
+        "Lowest share of large ranges: Still and Tiny, 0.0 % [0.0, 0.0], exact [0.0, 5.1]; "
+        "highest: Mover 2.0, 55.0 % [50.0, 60.0]."
+    )
 
 
 def test_bins_of_one_point_are_told_in_tens_with_a_full_range_in_the_last():

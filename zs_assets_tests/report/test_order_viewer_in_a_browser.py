@@ -70,7 +70,7 @@ def table(driver: Any, caption: str) -> list[list[str]]:
 def test_the_script_takes_over_from_the_static_views(opened: Any):
     assert found(opened, "#order-live").is_displayed()
     assert not any(view.is_displayed() for view in opened.find_elements("css selector", ".order-static"))
-    assert said(opened).startswith("feelings, strict-complete, random: 80 shared samples, 70 distinct texts")
+    assert said(opened).startswith("feelings, strict-complete, group random: 80 shared samples, 70 distinct texts")
     assert plotted(opened)[0] == ("Still", "0.0 % [0.0, 0.0], exact [0.0, 5.1]")
 
 
@@ -98,7 +98,7 @@ def test_another_sample_group_shows_its_own_figures(opened: Any, group: str, sam
 
 def test_the_other_validation_rule_counts_its_own_samples(opened: Any):
     click(opened, radio("rule", "score_complete"))
-    assert "feelings, score-complete, random: 84 shared samples, 74 distinct texts" in said(opened)
+    assert "feelings, score-complete, group random: 84 shared samples, 74 distinct texts" in said(opened)
     # 46 of 84
     assert plotted(opened)[-1][1].startswith("54.8 %")
     click(opened, radio("rule", "strict_complete"))
@@ -117,7 +117,7 @@ def test_another_figure_sorts_plot_and_table_anew(opened: Any, figure: str, last
     click(opened, radio("figure", figure))
     assert plotted(opened)[-1] == (last, label)
     assert [row[0] for row in table(opened, "Score ranges")[1:]] == [title for title, _ in plotted(opened)]
-    assert said(opened).endswith(f"least: {last}, {label}.")
+    assert said(opened).endswith(f"highest: {last}, {label}.")
 
 
 def test_a_tiny_range_is_shown_in_scientific_notation(opened: Any):
@@ -151,7 +151,7 @@ def test_another_system_shows_its_bins_positions_and_averaging(opened: Any):
 
 def test_another_dataset_brings_its_own_groups_tables_and_no_explorer_when_private(opened: Any):
     choose(opened, "#order-dataset-select", "letters")
-    assert said(opened).startswith("letters, strict-complete, all: 100 shared samples")
+    assert said(opened).startswith("letters, strict-complete, all samples: 100 shared samples")
     assert len(opened.find_elements("css selector", "input[name='order-group']")) == 1
     assert not found(opened, "#order-explorer").is_displayed()
     choose(opened, "#order-dataset-select", "smoke")
@@ -202,11 +202,11 @@ def test_the_keyboard_alone_reaches_and_turns_every_control(opened: Any):
     assert "added coverage: 20 shared samples" in said(opened)
     assert opened.switch_to.active_element.get_attribute("value") == "added_coverage"
     found(opened, radio("rule", "strict_complete")).send_keys(Keys.ARROW_DOWN)
-    assert "score-complete, added coverage" in said(opened)
+    assert "score-complete, group added coverage" in said(opened)
     found(opened, radio("figure", "large_share")).send_keys(Keys.ARROW_DOWN)
-    assert "Most stable by median range" in said(opened)
+    assert "Lowest median range" in said(opened)
     found(opened, "#order-dataset-select").send_keys("let")
-    assert said(opened).startswith("letters, score-complete, all")
+    assert said(opened).startswith("letters, score-complete, all samples")
     assert opened.switch_to.active_element.get_attribute("id") == "order-dataset-select"
     found(opened, "#order-dataset-select").send_keys(Keys.ARROW_UP)
     found(opened, "#order-next").send_keys(Keys.ENTER)
