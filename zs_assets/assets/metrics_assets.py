@@ -20,6 +20,12 @@ from zs_assets.stats import evaluate
 from zs_assets.storage.lake import with_metadata
 from zs_assets.storage.schemas import METRICS
 
+EACH_EXAMPLE_IS_EVIDENCE = (
+    *("ece", "ece_linspace", "ece_by_level", "confidence_level_count"),
+    *("coverage", "risk", "threshold", "accepted", "errors"),
+)
+"""Figures that take every row for an example of its own; null where examples are asked more than once."""
+
 
 def metrics_asset(graph: StudyGraph) -> dg.AssetsDefinition:
     @dg.asset(
@@ -29,7 +35,7 @@ def metrics_asset(graph: StudyGraph) -> dg.AssetsDefinition:
         io_manager_key=IO_MANAGER,
         group_name=graph.name,
         kinds={"parquet", "numpy"},
-        code_version="1",
+        code_version="2",  # 2: no calibration or coverage where an example is asked more than once
         description="One row per dataset x backend: accuracy, macro-F1, Brier, NLL, ECE, coverage, latency, cost.",
         metadata=definition_metadata(METRICS),
     )
@@ -61,7 +67,11 @@ def _choices_below_maximum(predictions: pa.Table, question: Question) -> int:
 def metrics_row(
     graph: StudyGraph, dataset: str, backend: str, partition: GatedPartition, attempts: pa.Table
 ) -> dict[str, Any]:
-    """One row of the metrics table; all metrics null where the system does not apply or nothing is labelled."""
+    """One row of the metrics table; all metrics null where the system does not apply or nothing is labelled.
+
+    Of a dataset whose examples are asked more than once there is no calibration and no coverage: copies of an example
+    are no further evidence. Accuracy, macro-F1 and proper scores are means over the presentations.
+    """
     table = partition.predictions
     system = graph.systems[backend]
     counted = {each["values"]: each["counts"] for each in table["outcome"].value_counts().to_pylist()}
@@ -94,4 +104,6 @@ def metrics_row(
             )
         )
         row |= {name: scores[name] for name in scores if name in METRICS.names}
+        if not graph.spec.plan_of(graph.spec.dataset(dataset)).asks_once:
+            row |= dict.fromkeys(EACH_EXAMPLE_IS_EVIDENCE)
     return row
