@@ -6,10 +6,10 @@ go on when whoever follows them stops; following again finds them.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import sleep
 
 import dagster as dg
 from dagster import DagsterEvent, DagsterEventType
@@ -36,9 +36,9 @@ _UNFINISHED = [*_WAITING, dg.DagsterRunStatus.STARTED]
 
 @dataclass
 class _Followed:
-    """A run on its way, and what was last heard of it."""
+    """A run on its way, what it makes of ours, and what was last heard of it."""
 
-    task: PartitionTask
+    tasks: list[PartitionTask]
     cursor: str | None = None
     done: int = 0
     heard_at: float = 0.0
@@ -90,10 +90,11 @@ class LaunchedRuns:
         A system that stopped (wrong key, budget) has its waiting runs cancelled: they would meet the same.
         """
         on_their_way = self._unfinished_runs()
-        following = {}
+        following: dict[str, _Followed] = {}
         for task in tasks:
             run = next((run for run in on_their_way if self._makes(run, task)), None)
-            following[run.run_id if run is not None else self._submit(task)] = _Followed(task)
+            run_id = run.run_id if run is not None else self._submit(task)
+            following.setdefault(run_id, _Followed([])).tasks.append(task)
         while following:
             for run in self._instance.get_runs(dg.RunsFilter(run_ids=list(following))):
                 followed = following.get(run.run_id)
@@ -106,16 +107,17 @@ class LaunchedRuns:
                 if run.status is dg.DagsterRunStatus.FAILURE and run.tags.get(WILL_RETRY_TAG) == "true":
                     again = run.tags.get(RETRIED_BY_TAG)
                     if again is not None:  # its worker was lost: the instance starts it anew
-                        following[again] = _Followed(following.pop(run.run_id).task)
+                        following[again] = _Followed(following.pop(run.run_id).tasks)
                     continue
                 del following[run.run_id]
-                outcome = self._outcome(run, followed.task)
-                self._has_made |= outcome.result.state is State.MADE
-                yield outcome
-                if outcome.result.stops_backend or outcome.unavailable is not None:
-                    self._cancel_waiting(following, outcome.task)
+                for task in followed.tasks:
+                    outcome = self._outcome(run, task)
+                    self._has_made |= outcome.result.state is State.MADE
+                    yield outcome
+                    if outcome.result.stops_backend or outcome.unavailable is not None:
+                        self._cancel_waiting(following, task)
             if following:
-                time.sleep(POLL_EVERY_S)
+                sleep(POLL_EVERY_S)
 
     def _submit(self, task: PartitionTask) -> str:
         tags = {CODE_TAG: code_identity().code_sha256, **_partition_tags(task)}
@@ -151,17 +153,14 @@ class LaunchedRuns:
         if stopped.cell is None or not following:
             return
         for run in self._instance.get_runs(dg.RunsFilter(run_ids=list(following), statuses=_WAITING)):
-            cell = following[run.run_id].task.cell
-            if (
-                cell is not None
-                and cell[1] == stopped.cell[1]
-                and self._instance.run_coordinator.cancel_run(run.run_id)
-            ):
+            asked = {task.cell[1] for task in following[run.run_id].tasks if task.cell is not None}
+            if asked == {stopped.cell[1]} and self._instance.run_coordinator.cancel_run(run.run_id):
                 del following[run.run_id]
 
     def _show_progress(self, run: dg.DagsterRun, followed: _Followed) -> None:
         """Hands on what the collecting step observed since the last look."""
-        if followed.task.cell is None:
+        cell = followed.tasks[0].cell
+        if cell is None:
             return
         page = self._instance.get_records_for_run(
             run.run_id, cursor=followed.cursor, of_type=DagsterEventType.ASSET_OBSERVATION
@@ -177,7 +176,7 @@ class LaunchedRuns:
                 at = record.event_log_entry.timestamp
                 rate = (done - followed.done) / (at - followed.heard_at) if followed.heard_at else 0.0
                 followed.done, followed.heard_at = done, at
-                self._progress.show(*followed.task.cell, Progress(done, total, failures, None, 0, rate, 0))
+                self._progress.show(*cell, Progress(done, total, failures, None, 0, rate, 0))
 
 
 def _events(instance: dg.DagsterInstance, run: dg.DagsterRun, kinds: set[DagsterEventType]) -> list[DagsterEvent]:

@@ -56,7 +56,8 @@ def run_failure(events: Iterable[DagsterEvent]) -> RunFailure:
                 return RunFailure(f"gate {check.check_name}: {check.metadata['verdict'].value}")
     for event in events:
         if event.event_type is DagsterEventType.RUN_FAILURE:
-            error = _own_or_innermost(event.job_failure_data.error)
+            # A run that was given up from outside has a message and no data.
+            error = _own_or_innermost(getattr(event.event_specific_data, "error", None))
             if error is not None:
                 return RunFailure(_sentence(error), error.cls_name or "")
             if event.message:

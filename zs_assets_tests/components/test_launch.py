@@ -108,7 +108,7 @@ def test_a_partition_on_its_way_is_followed_and_not_submitted_again(
         def interrupt(seconds: float) -> None:
             raise Interrupted
 
-        monkeypatch.setattr(launch.time, "sleep", interrupt)
+        monkeypatch.setattr(launch, "sleep", interrupt)
         with pytest.raises(Interrupted):
             list(LaunchedRuns(known_study, waiting, submitter).carry_out(manifests))
         assert {run.status for run in waiting.get_runs()} == {dg.DagsterRunStatus.QUEUED}
@@ -117,7 +117,7 @@ def test_a_partition_on_its_way_is_followed_and_not_submitted_again(
             for run in waiting.get_runs():
                 waiting.report_run_failed(run, "The machine caught fire.")
 
-        monkeypatch.setattr(launch.time, "sleep", end_all)
+        monkeypatch.setattr(launch, "sleep", end_all)
         # The examples alone are part of what a waiting run makes; the metrics are not.
         asked = [
             *manifests,
