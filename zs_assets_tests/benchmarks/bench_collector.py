@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from pathlib import Path
 
 import httpx
@@ -23,10 +24,14 @@ from zs_assets.backends.systemone import SystemOneBackend
 from zs_assets.collection import collector
 from zs_assets.collection.budget import Budget
 from zs_assets.collection.journal import Journal
+from zs_assets.storage.journal_place import JournalPath, JournalPlace
 from zs_assets_tests.collection.jev_run import KEY, QUESTION, header, jev, presentations
+from zs_assets_tests.remote_lake import s3_lake
 
 CALLS = 4_000
 ROUNDS = 5
+REMOTE_CALLS = 800
+REMOTE_ROUNDS = 3
 TARGET = 0.8
 
 
@@ -85,18 +90,42 @@ def memory_over_a_long_run(url: str, calls: int = 50_000, looks: int = 5) -> lis
     return seen
 
 
-def collector_rate(url: str, concurrency: int) -> float:
-    """Calls per second of the collector with its journal, until everything is on the disk."""
+def collector_rate(
+    url: str, concurrency: int, lake: str | None = None, *, announces: bool = True, calls: int = CALLS
+) -> float:
+    """Calls per second of the collector with its journal, until everything is on the disk, and on a remote lake.
+
+    `announces`: as for a system that bills, each call waits until the lake knows of it.
+    """
     os.environ["TYPESAFE_BASE_URL"], os.environ["TYPESAFE_API_KEY"] = url, KEY
     backend = SystemOneBackend(jev(concurrency=concurrency), QUESTION)
-    planned = presentations(CALLS)
+    planned = presentations(calls)
     with tempfile.TemporaryDirectory() as folder:
+        path: JournalPath = Path(folder) / "journal.jsonl"
+        if lake is not None:
+            path = JournalPlace(Path(folder) / "journal.jsonl", f"{lake}/{uuid.uuid4().hex}")
         run = collector._Collection(backend, planned, 4, Budget(backend.spec, QUESTION, None), False, None, 1.0)
-        with Journal(Path(folder) / "journal.jsonl", header(), run.on_synced) as journal:
+        with Journal(path, header(), run.on_synced, announces=announces) as journal:
             started = time.perf_counter()
             asyncio.run(run.complete(journal))
             journal.sync()
-            return CALLS / (time.perf_counter() - started)
+            return calls / (time.perf_counter() - started)
+
+
+def remote_rates(url: str) -> None:
+    """The journal on an S3 stand-in of this machine, which shares its processors with the rest, beside a local one."""
+    with s3_lake() as lake:
+        for concurrency in (8, 64):
+            rates: dict[str, list[float]] = {"local": [], "uploaded": [], "announced": []}
+            for _ in range(REMOTE_ROUNDS):
+                rates["local"].append(collector_rate(url, concurrency, calls=REMOTE_CALLS))
+                rates["uploaded"].append(collector_rate(url, concurrency, lake, announces=False, calls=REMOTE_CALLS))
+                rates["announced"].append(collector_rate(url, concurrency, lake, calls=REMOTE_CALLS))
+            local, uploaded, announced = (statistics.median(rates[name]) for name in rates)
+            print(
+                f"concurrency {concurrency}: journal on the disk {local:.0f} replies/s, on S3 as well {uploaded:.0f}/s "
+                f"({uploaded / local:.2f}), and every call announced there first {announced:.0f}/s"
+            )
 
 
 def main() -> None:
@@ -116,6 +145,7 @@ def main() -> None:
                 f"concurrency {concurrency}: bare client {bare:.0f}/s, collector with journal {ours:.0f}/s, "
                 f"ratio {ours / bare:.2f} (target {TARGET})"
             )
+        remote_rates(url)
         looks = memory_over_a_long_run(url)
         print("memory of one run at concurrency 64: " + ", ".join(f"{n:,} replies {mb:.0f} MB" for n, mb in looks))
     finally:
