@@ -57,11 +57,11 @@ def pilot(
 def _print_pilot(rows: Sequence[PilotRow]) -> None:
     for row in rows:
         outcomes = ", ".join(f"{number} {outcome}" for outcome, number in row.outcomes.items())
-        cost, whole = ("unknown" if usd is None else f"{usd:.4f} USD" for usd in (row.cost_usd, row.whole_study_usd))
+        whole = "" if row.whole_study_usd is None else f", of the whole sample about {row.whole_study_usd:.4f} USD"
         said = [
             f"{row.dataset} x {row.backend}: {row.asked} of {row.planned} asked: {outcomes}",
             f"model {', '.join(row.models) or 'not named'}",
-            f"cost {cost}, of the whole sample about {whole}",
+            "cost unknown" if row.cost_usd is None else f"cost {row.cost_usd:.4f} USD{whole}",
         ]
         if row.cache_hit_share is not None:
             said.append(f"{row.cache_hit_share:.1%} of the input from the provider's cache")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,8 @@ from rich.table import Table
 from upath import UPath
 
 from zs_assets.cli.app import AsJson, Backends, Datasets, StudyName, app, err, out, print_json
+from zs_assets.cli.bundle import bundle_sentences
+from zs_assets.cli.order_checks import REHEARSAL, positive_usd, stability
 from zs_assets.protocol.errors import ZsAssetsError
 
 if TYPE_CHECKING:
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended, as shells have it."""
-
-
-def _positive_usd(value: float | None) -> float | None:
-    if value is not None and not 0 < value < math.inf:
-        raise typer.BadParameter(f"{value:g} is no budget: give a positive number of USD.")
-    return value
 
 
 @app.command()
@@ -38,7 +33,7 @@ def run(
     retry_errors: Annotated[bool, typer.Option(help="Ask again what ended in error.")] = False,
     max_usd: Annotated[
         float | None,
-        typer.Option(callback=_positive_usd, help="Stop before the study would have cost more, earlier runs included."),
+        typer.Option(callback=positive_usd, help="Stop before the study would have cost more, earlier runs included."),
     ] = None,
     publish: Annotated[bool, typer.Option(help="Publish the bundle if every gate passes.")] = False,
     sample: Annotated[
@@ -50,7 +45,7 @@ def run(
     ] = False,
     keep_limits: Annotated[bool, typer.Option("--keep-limits", help="Keep provider limits in a rehearsal.")] = False,
     orders: Annotated[
-        int | None, typer.Option(min=1, help="Stability of a system in minutes: ask only this many option orders.")
+        int | None, typer.Option(min=2, help="Stability of a system in minutes: ask only this many option orders.")
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Likewise: only this many repeats of each order.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Likewise: only the first so many examples.")] = None,
@@ -60,7 +55,6 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a study: sources, manifest, predictions, gates, statistics, report. Runs again go on where they stopped."""
-    from zs_assets.cli.order_checks import stability
     from zs_assets.cli.pilot import pilot
     from zs_assets.cli.terminal import ProgressBars, step_line
     from zs_assets.components.catalogue import find_study
@@ -68,7 +62,7 @@ def run(
     from zs_assets.components.launch import launched_runs
     from zs_assets.components.partition_loop import PartitionLoop, State, StepResult
     from zs_assets.components.rehearsal import rehearsing
-    from zs_assets.components.stability_check import StabilityPart
+    from zs_assets.components.stability_part import StabilityPart
     from zs_assets.components.study_estimate import cells_estimate
     from zs_assets.components.study_total import planned_total_sentence
 
@@ -81,6 +75,8 @@ def run(
     if any(part is not None for part in (orders, repeats, limit)):
         if sample is not None:
             raise typer.BadParameter("--sample draws a pilot, --orders, --repeats and --limit check stability: choose.")
+        if publish:
+            raise typer.BadParameter("Nothing of a stability check is published: drop --publish.")
         stability(
             study,
             backend or (),
@@ -121,6 +117,9 @@ def run(
         result = loop.run(backend or (), dataset or (), force=force, retry_errors=retry_errors, max_usd=max_usd)
         published = loop.publish() if publish else None
     page = loop.lake.folder(graph.name, _report_name()) / "index.html"
+    manifests = [step for step in result.steps if step.step == "manifest"]
+    # A report of earlier runs says nothing about a run that could not begin.
+    told = page.exists() and not (manifests and all(step.state is State.FAILED for step in manifests))
     for sentence in result.unavailable.values():
         err.print(f"[yellow]not run[/]  {escape(sentence)}")
     if as_json:
@@ -128,10 +127,10 @@ def run(
             {
                 "steps": [{**vars(step), "state": step.state.value} for step in result.steps],
                 "not_run": result.unavailable,
-                "report": str(page) if page.exists() else None,
+                "report": str(page) if told else None,
             }
         )
-    elif page.exists():
+    elif told:
         _print_verdicts(page.parent / "report.json")
         out.print(f"\nReport: {page}", soft_wrap=True)
     if result.failed or (published is not None and published.state is State.FAILED):
@@ -163,7 +162,7 @@ def estimate(study: StudyName, backend: Backends = None, dataset: Datasets = Non
     """Count calls, tokens, cost and time before anything is spent."""
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.study_estimate import study_estimate
-    from zs_assets.components.study_total import planned_total, planned_total_sentence
+    from zs_assets.components.study_total import known_cost_words, planned_total, planned_total_sentence
 
     rows = study_estimate(find_study(study), backend or (), dataset or ())
     total = planned_total(rows)
@@ -176,26 +175,31 @@ def estimate(study: StudyName, backend: Backends = None, dataset: Datasets = Non
         seconds = "local" if row["seconds"] is None else f"{row['seconds']:.0f} s"
         tokens = "" if row["input_tokens"] is None else f"{row['input_tokens']:,}"
         table.add_row(row["dataset"], row["backend"], f"{row['calls']:,}", tokens, cost, seconds)
-    known = f"{total.known_usd:.4f}" + (" and unknown" if total.unpriced else "")
+    cells = (f"{total.calls:,}", f"{total.input_tokens:,}", known_cost_words(total), f"{total.seconds:.0f} s")
     table.add_section()
-    table.add_row(
-        "total", str(len(total.systems)), f"{total.calls:,}", f"{total.input_tokens:,}", known, f"{total.seconds:.0f} s"
-    )
+    table.add_row("total", str(len(total.systems)), *cells)
     out.print(table)
     out.print(planned_total_sentence(rows) + ".", soft_wrap=True)
     out.print("Costs are careful: the dearest price that may hold, and no input found in a provider's cache.")
 
 
 @app.command()
-def report(study: StudyName, as_json: AsJson = False) -> None:
+def report(
+    study: StudyName,
+    rehearse: Annotated[bool, typer.Option("--rehearse", help="Of the rehearsal of the study.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Build the tables, warehouse and page again from what is there."""
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.instance import dagster_instance
     from zs_assets.components.partition_loop import PartitionLoop
+    from zs_assets.components.rehearsal import rehearsing
 
     graph = find_study(study)
-    with dagster_instance() as instance:
-        loop = PartitionLoop(graph, instance)
+    with ExitStack() as stack:
+        if rehearse:
+            graph = stack.enter_context(rehearsing(graph))
+        loop = PartitionLoop(graph, stack.enter_context(dagster_instance()))
         loop.summarise()
     for step in loop.result.failed:
         raise ZsAssetsError(step.reason)
@@ -222,12 +226,8 @@ def publish(study: StudyName) -> None:
     if step.state is State.FAILED:
         raise ZsAssetsError(step.reason)
     published = json.loads((loop.lake.folder(graph.name, AssetName.PUBLICATION) / "hashes.json").read_text())
-    out.print(
-        f"{len(published['partitions'])} partitions are in the bundle, {len(published['left_out'])} were never run."
-    )
-    hosted = [system.title for system in graph.systems.values() if not system.is_free]
-    if hosted:
-        out.print(f"Before you pass it on, read the terms of {', '.join(hosted)}: a vendor may restrict benchmarks.")
+    for sentence in bundle_sentences(published, graph.systems):
+        out.print(sentence, soft_wrap=True, highlight=False, markup=False)
     out.print(f"Published: {loop.lake.folder(graph.name, AssetName.PUBLICATION) / 'index.html'}", soft_wrap=True)
 
 
@@ -289,5 +289,7 @@ def _print_verdicts(path: UPath) -> None:
     from zs_assets.assets.report_asset import verdict_sentences
 
     report = json.loads(path.read_text())
+    if report["rehearsal"]:
+        out.print(REHEARSAL, highlight=False, soft_wrap=True)
     for sentence in [*verdict_sentences(report), report["publication"]["sentence"]]:
         out.print(f"- {sentence}", markup=False, highlight=False, soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,8 @@ class FollowUpRow:
 class FollowUpStop:
     """A dataset x backend without a follow-up, and the sentence why; what was received is kept.
 
-    `missing`: its predictions are not there or cannot be asked again; `unavailable`: the system cannot be asked here.
+    `missing`: its predictions are not there or cannot be asked again; `never_run`: they never were; `unavailable`: the
+    system cannot be asked here.
     """
 
     dataset: str
@@ -51,6 +52,7 @@ class FollowUpStop:
     reason: str
     missing: bool = False
     unavailable: bool = False
+    never_run: bool = False
 
 
 def run_follow_up(
@@ -60,9 +62,11 @@ def run_follow_up(
     *,
     max_usd: float | None = None,
     progress: ProgressSink | None = None,
+    about_to_read: Callable[[str, str], None] = lambda dataset, backend: None,
 ) -> Iterator[FollowUpRow | FollowUpStop]:
     """Asks again what is affected in every (dataset, backend) whose predictions pass their gates.
 
+    `about_to_read` hears of each partition before its predictions are read, which takes a while where they are many.
     A follow-up of the very predictions that lie there is kept. A backend that stops (wrong key, budget, quota) stops
     nobody else.
     """
@@ -72,6 +76,11 @@ def run_follow_up(
     for dataset, backend in cells:
         if backend in stopped:
             continue
+        if workspace.lake.read_verdicts(graph.name, dataset, backend) is None:
+            reason = f"{graph.name} {dataset} x {backend} has no predictions"
+            yield FollowUpStop(dataset, backend, reason, missing=True, never_run=True)
+            continue
+        about_to_read(dataset, backend)
         try:
             partition = load_gated(workspace.lake, graph, dataset, backend)
         except GateRefused as refusal:

@@ -15,18 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from zs_assets.assets.cells import cell_backend, cell_budget, journal_header, names_labels_only
-from zs_assets.assets.gated_reading import PlannedPartition, read_manifest
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.order_scores_reading import order_scores_of
 from zs_assets.assets.resources import Workspace
 from zs_assets.collection import Progress, collect
+from zs_assets.components.stability_part import AskedPart, StabilityPart, StabilityPlan, plan_stability
 from zs_assets.gates.predictions import one_model
 from zs_assets.protocol.analyses import OrderSensitivityAnalysis
 from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped, JournalError, StudyError
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.plan import option_orders, repeats_per_order
-from zs_assets.protocol.question import Presentation
-from zs_assets.protocol.study import Rotations
 from zs_assets.stats import (
     OrderScores,
     clopper_pearson_interval,
@@ -35,34 +33,6 @@ from zs_assets.stats import (
     sample_sensitivity,
     summarise_ranges,
 )
-
-
-@dataclass(frozen=True)
-class StabilityPart:
-    """How much of the plan is asked; None: all of it."""
-
-    orders: int | None = None
-    repeats: int | None = None
-    limit: int | None = None  # the first so many examples of the manifest
-
-
-@dataclass(frozen=True)
-class AskedPart:
-    """The part of one dataset's plan, counted out. `orders` are indices of the plan's orders."""
-
-    planned: PlannedPartition
-    orders: tuple[int, ...]
-    repeats: int
-    samples: int
-
-    def presentations(self) -> list[Presentation]:
-        """In the sequence in which the whole study asks them."""
-        wanted = {example.example_id for example in self.planned.examples[: self.samples]}
-        return [
-            p
-            for p in self.planned.asking()
-            if p.order_index in self.orders and p.repeat < self.repeats and p.example.example_id in wanted
-        ]
 
 
 @dataclass(frozen=True)
@@ -78,14 +48,18 @@ class StabilityStop:
 class StabilityRow:
     """One dataset x backend. Ranges and differences are percentage points; costs USD, None where unknown.
 
-    `large` counts the complete samples whose range reaches the threshold; `large_low` and `large_high` are the exact
-    bounds (Clopper-Pearson, 95 %) of their share. Figures of repeats are None where each order was asked once.
+    `large` counts the complete samples whose range reaches the threshold, `large_texts` the distinct texts, each by its
+    first complete sample: copies of a text are no further evidence. `large_low` and `large_high` are the exact bounds
+    (Clopper-Pearson, 95 %) of the texts' share. Figures of repeats are None where each order was asked once. `group` is
+    the sample group that was asked about; None: the whole manifest.
     """
 
     dataset: str
     backend: str
+    group: str | None
     samples: int
     complete: int
+    texts: int
     orders: int
     planned_orders: int
     repeats: int
@@ -95,6 +69,7 @@ class StabilityRow:
     max_range: float
     threshold_points: int
     large: int
+    large_texts: int
     large_low: float
     large_high: float
     winner_changes: int
@@ -116,23 +91,21 @@ def stability_run(
     *,
     max_usd: float | None = None,
     progress: Callable[[str, str, Progress], None] | None = None,
+    about_to_ask: Callable[[StabilityPlan], None] | None = None,
 ) -> Iterator[StabilityRow | StabilityStop]:
     """Asks the part of the plan of every (dataset, backend) and says how far the scores moved.
 
-    Datasets of one order are passed over. What the journal holds is not asked again; a backend that stops (wrong key,
-    budget, quota) stops nobody else.
+    Datasets of one order are passed over; `about_to_ask` hears of them and of the parts before the first call. What the
+    journal holds is not asked again; a backend that stops (wrong key, budget, quota) stops nobody else.
 
     Raises StudyError before the first call where no dataset is shown in rotations, or the part is none of the plan.
     """
-    parts = {name: _part_of(workspace, graph, name, part) for name in dict.fromkeys(dataset for dataset, _ in cells)}
-    if cells and not any(parts.values()):
-        raise StudyError(
-            f"Study '{graph.name}' shows {', '.join(parts)} in one order only: name a dataset whose plan says "
-            "`orders: {kind: rotations, ...}`."
-        )
+    plan = plan_stability(workspace, graph, [dataset for dataset, _ in cells], part)
+    if about_to_ask is not None:
+        about_to_ask(plan)
     stopped: set[str] = set()
     for dataset, backend in cells:
-        asked = parts[dataset]
+        asked = plan.parts.get(dataset)
         if backend in stopped or asked is None:
             continue
 
@@ -150,31 +123,6 @@ def stability_run(
             yield StabilityStop(dataset, backend, str(problem))
             continue
         yield _figures(graph, dataset, backend, asked, predictions)
-
-
-def _part_of(workspace: Workspace, graph: StudyGraph, dataset: str, part: StabilityPart) -> AskedPart | None:
-    """The part of this dataset's plan; None where it is shown in one order."""
-    planned = read_manifest(workspace.lake, graph, dataset)
-    if not isinstance(planned.plan.orders, Rotations):
-        return None
-    options = len(planned.question)
-    orders = len(option_orders(options, planned.plan))
-    chosen = _within(part.orders, 2, orders, "orders", dataset)
-    return AskedPart(
-        planned=planned,
-        # Evenly spaced, so that both directions take part in any even number of them.
-        orders=tuple(orders * i // chosen for i in range(chosen)),
-        repeats=_within(part.repeats, 1, repeats_per_order(options, planned.plan), "repeats", dataset),
-        samples=_within(part.limit, 1, len(planned.examples), "examples", dataset),
-    )
-
-
-def _within(asked: int | None, least: int, planned: int, what: str, dataset: str) -> int:
-    if asked is None:
-        return planned
-    if not least <= asked <= planned:
-        raise StudyError(f"{dataset} has {planned} {what} planned, {asked} were asked for: use {least} to {planned}.")
-    return asked
 
 
 def _ask(
@@ -222,8 +170,11 @@ def _figures(
     found = sample_sensitivity(complete)
     ranges = summarise_ranges(found.range_points)
     assert ranges is not None  # there are samples
-    large = int(found.reaches(analysis.threshold_points).sum())
-    share = clopper_pearson_interval(large, len(complete))
+    large = found.reaches(analysis.threshold_points)
+    hashes = np.asarray([example.text_sha256 for example in asked.examples])[scores.score_complete]
+    _, firsts = np.unique(hashes, return_index=True)
+    large_texts = int(large[firsts].sum())
+    share = clopper_pearson_interval(large_texts, len(firsts))
     controls = repeat_controls(complete)
     rng = np.random.default_rng(analysis.seed)
     effect = order_effect(complete, permutations=analysis.permutations, rng=rng) if complete.n_repeats > 1 else None
@@ -232,8 +183,10 @@ def _figures(
     return StabilityRow(
         dataset=dataset,
         backend=backend,
-        samples=asked.samples,
+        group=asked.group,
+        samples=len(asked.examples),
         complete=len(complete),
+        texts=len(firsts),
         orders=len(asked.orders),
         planned_orders=len(option_orders(len(planned.question), planned.plan)),
         repeats=asked.repeats,
@@ -242,7 +195,8 @@ def _figures(
         p95_range=ranges.p95,
         max_range=ranges.maximum,
         threshold_points=analysis.threshold_points,
-        large=large,
+        large=int(large.sum()),
+        large_texts=large_texts,
         large_low=float(share.low),
         large_high=float(share.high),
         winner_changes=int(found.winner_change.sum()),
@@ -266,7 +220,7 @@ def _scores_of(asked: AskedPart, predictions: pa.Table, decimals: int | None) ->
         n_options=len(planned.question),
         n_orders=len(orders),
         n_repeats=asked.repeats,
-        example_ids=[example.example_id for example in planned.examples[: asked.samples]],
+        example_ids=[example.example_id for example in asked.examples],
         option_ids=planned.question.ids,
         orders=orders,
         decimals=decimals,

@@ -20,6 +20,7 @@ class PlannedTotal:
     input_tokens : of hosted systems, whose tokens are billed.
     known_usd : of the systems with a known price; local ones cost nothing.
     unpriced : hosted systems without a known price.
+    received : calls whose replies lie in the journals already; they are not made again.
     seconds : the least time the providers' limits allow, one dataset x backend after the other, as `run` makes them.
     """
 
@@ -30,6 +31,7 @@ class PlannedTotal:
     known_usd: float
     unpriced: tuple[str, ...]
     seconds: float
+    received: int = 0
 
     @property
     def cost_usd(self) -> float | None:
@@ -42,6 +44,7 @@ class PlannedTotal:
             "dataset": None,
             "backend": None,
             "calls": self.calls,
+            "received": self.received,
             "input_tokens": self.input_tokens,
             "cost_usd": self.cost_usd,
             "seconds": self.seconds,
@@ -62,19 +65,30 @@ def planned_total(rows: Sequence[Mapping[str, Any]]) -> PlannedTotal:
         known_usd=sum(row["cost_usd"] for row in hosted if row["cost_usd"] is not None),
         unpriced=_systems([row for row in hosted if row["cost_usd"] is None]),
         seconds=sum(row["seconds"] for row in hosted),
+        # Repeats of an earlier plan may lie in a journal too.
+        received=sum(min(row.get("received", 0), row["calls"]) for row in called),
     )
 
 
 def planned_total_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     """What is about to be asked, with every part that is unknown said to be."""
     total = planned_total(rows)
-    said = [f"{total.calls:,} calls of {_counted(len(total.systems), 'system')}"]
+    calls = f"{total.calls:,} {'call' if total.calls == 1 else 'calls'}"
+    received = f" ({total.received:,} already received)" if total.received else ""
+    said = [f"{calls} of {_counted(len(total.systems), 'system')}{received}"]
     if total.hosted:
         said.append(f"about {_tokens(total.input_tokens)} input tokens")
     said.append(_cost(total))
     if total.seconds >= 1:
         said.append(f"at least {duration(total.seconds)} at the providers' limits")
     return ", ".join(said)
+
+
+def known_cost_words(total: PlannedTotal) -> str:
+    """The cell of a table of estimates; an unknown part is never added as zero."""
+    if not total.unpriced:
+        return f"{total.known_usd:.4f}"
+    return f"{total.known_usd:.4f} and unknown" if total.known_usd else "unknown"
 
 
 def duration(seconds: float) -> str:

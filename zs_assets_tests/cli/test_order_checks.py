@@ -20,7 +20,7 @@ from zs_assets.cli.app import app
 from zs_assets.collection.journal import journal_lines
 from zs_assets.components.catalogue import find_study
 from zs_assets.components.partition_loop import PartitionLoop
-from zs_assets.components.stability_check import StabilityPart
+from zs_assets.components.stability_part import StabilityPart
 from zs_assets.emulator.server import LocalServer
 from zs_assets.protocol.names import AssetName
 from zs_assets.storage.places import Places
@@ -69,6 +69,7 @@ def test_the_command_says_what_asking_again_brought_and_does_not_ask_twice(measu
     said = "first x luna: 4 affected, 4 asked again, 4 recovered, 5 further replies"
     assert said in result.output
     assert "complete samples before / after 11 / 12 of 12" in result.output
+    assert "reading  first x luna" in result.output
     assert server.stats()["requests"] == PRESENTATIONS + 5
     again = CliRunner().invoke(app, [*FOLLOW_UP, "--json"], catch_exceptions=False)
     (row,) = json.loads(again.stdout)["follow_up"]
@@ -78,7 +79,8 @@ def test_the_command_says_what_asking_again_brought_and_does_not_ask_twice(measu
 
 def test_what_cannot_be_followed_up_says_why(measured, server, monkeypatch):
     never_run = CliRunner().invoke(app, ["follow-up", "small", "--dataset", "second"], catch_exceptions=False)
-    assert never_run.exit_code == 1 and "has no predictions" in never_run.output
+    assert never_run.exit_code == 1
+    assert "1 system has no predictions on second: not followed up." in never_run.output
     poor = CliRunner().invoke(app, [*FOLLOW_UP, "--max-usd", "0.0000001"], catch_exceptions=False)
     assert poor.exit_code == 1 and "would be passed" in poor.output
     monkeypatch.delenv("OPENAI_API_KEY")
@@ -128,9 +130,12 @@ def test_stability_in_a_rehearsal_needs_no_key_and_names_its_bound(home, tmp_pat
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     order_checks.stability("small", ["luna"], ["first"], StabilityPart(orders=2, repeats=2, limit=3), rehearse=True)
     said = capsys.readouterr().out
+    first, *lines = said.strip().splitlines()
+    assert first.startswith("REHEARSAL: stand-ins answered") and all(line.startswith("REHEARSAL  ") for line in lines)
     assert "first x luna: 3 of 3 samples complete; 2 of 2 orders, 2 of 2 repeats; 12 replies." in said
     assert "Clopper-Pearson 95 %" in said
-    assert "lower bound of the study's" in " ".join(said.split())
+    assert "With more orders the range of a text can only grow" in said
+    assert "cost" not in said.lower().replace("would cost", "")
     assert not (home / "journal").exists() and not (home / "lake").exists()
 
 
@@ -143,3 +148,34 @@ def test_stability_without_a_key_cannot_run_here(home, tmp_path, monkeypatch, ca
     assert stopped.value.exit_code == 3
     printed = json.loads(capsys.readouterr().out)
     assert printed["stability"] == [] and "OPENAI_API_KEY" in printed["not_run"]["luna"]
+
+
+def test_a_rehearsed_check_is_marked_in_json(home, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("starlette")
+    write_study(tmp_path / "studies" / "small")
+    monkeypatch.setenv("ZS_STUDIES", str(tmp_path / "studies"))
+    part = StabilityPart(orders=2, repeats=1, limit=2)
+    order_checks.stability("small", ["luna"], ["first"], part, rehearse=True, as_json=True)
+    assert json.loads(capsys.readouterr().out)["rehearsal"] is True
+
+
+def test_a_follow_up_is_on_the_page_at_once(measured, server, instance):
+    assert PartitionLoop(find_study("small"), instance).run(["luna"], ["first"]).failed == []  # with its metrics
+    result = CliRunner().invoke(app, FOLLOW_UP, catch_exceptions=False)
+    page = Path(result.output.split("Report: ")[1].splitlines()[0])
+    report = json.loads((page.parent / "report.json").read_text())
+    (row,) = report["analyses"]["follow_up_counts"]
+    assert (row["affected"], row["recovered"], row["complete_after"]) == (4, 4, 12)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--orders", "1"], "is not in the range x>=2"),
+        (["--orders", "2", "--publish"], "Nothing of a stability check is published"),
+        (["--limit", "1", "--publish"], "Nothing of a stability check is published"),
+    ],
+)
+def test_options_that_make_no_sense_are_usage_errors(home, options, sentence):
+    refused = CliRunner().invoke(app, ["run", "choice_order", *options])
+    assert refused.exit_code == 2 and sentence in " ".join(refused.output.replace("│", " ").split())

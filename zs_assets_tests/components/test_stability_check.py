@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 from scipy.stats import beta
 
 from zs_assets.assets.gated_reading import read_manifest
@@ -13,7 +16,10 @@ from zs_assets.backends.base import CallFault, Remedy
 from zs_assets.cli.order_checks import stability_lines
 from zs_assets.collection import journalled_replies
 from zs_assets.collection.journal import journal_lines
-from zs_assets.components.stability_check import StabilityPart, StabilityRow, StabilityStop, stability_run
+from zs_assets.components.catalogue import load_study
+from zs_assets.components.partition_loop import PartitionLoop
+from zs_assets.components.stability_check import StabilityRow, StabilityStop, stability_run
+from zs_assets.components.stability_part import StabilityPart, StabilityPlan, plan_stability, planned_rows
 from zs_assets.protocol.errors import StudyError
 from zs_assets.protocol.names import AssetName
 from zs_assets.protocol.plan import option_orders
@@ -54,6 +60,7 @@ def test_a_system_that_prefers_what_stands_first_moves_by_forty_points(study):
     assert (row.repeats, row.planned_repeats, row.asked) == (2, 2, 20)
     assert (row.median_range, row.p95_range, row.max_range) == pytest.approx((40.0, 40.0, 40.0))
     assert (row.large, row.winner_changes, row.tied) == (5, 5, 0)
+    assert (row.texts, row.large_texts, row.group) == (5, 5, None)
     # Clopper and Pearson's lower bound for 5 of 5.
     assert (row.large_low, row.large_high) == pytest.approx((beta.ppf(0.025, 5, 1), 1.0))
     # Two options change by 40 points, the third by none; identical requests not at all.
@@ -159,3 +166,74 @@ def test_replies_of_two_models_are_no_figure_of_one_system(study):
     found = checked(study, orders=2, limit=2)
     assert isinstance(found, StabilityStop)
     assert "2 models answered" in found.reason
+
+
+def regrouped(study: ScriptedOrders, rows: list[tuple[str, str]], main_group: str | None) -> None:
+    """The study again with these texts and groups, and a main group."""
+    path = study.graph.folder / "defs.yaml"
+    content = yaml.safe_load(path.read_text())
+    (dataset,) = content["attributes"]["datasets"]
+    dataset["source"] |= {"path": "grouped.csv", "group_column": "group", "label_column": None}
+    content["attributes"]["name"] = "grouped"
+    content["attributes"]["analyses"] = {"order_sensitivity": {"main_group": main_group}}
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    with (study.graph.folder / "grouped.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "group"), *rows])
+    study.graph = load_study(path)
+    study.loop = PartitionLoop(study.graph, study.instance)
+    study.loop.prepare(["texts"])
+
+
+GROUPED = [("Added one.", "added"), ("Added two.", "added"), *((f"Drawn {i}.", "random") for i in range(4))]
+
+
+def test_the_first_examples_are_those_of_the_main_group(study):
+    regrouped(study, GROUPED, "random")
+    row = checked(study, orders=2, repeats=1, limit=3)
+    assert isinstance(row, StabilityRow) and row.group == "random"
+    assert {name.split("/")[0] for name in study.replies} == {"2", "3", "4"}
+    assert "3 of 3 samples of group random complete" in stability_lines(row)
+    with pytest.raises(StudyError, match="4 examples of group random planned, 5 were asked for"):
+        checked(study, limit=5)
+
+
+@pytest.mark.parametrize("main_group", [None, "no_such_group"])
+def test_without_a_main_group_they_are_those_of_the_file(study, main_group):
+    regrouped(study, GROUPED, main_group)
+    row = checked(study, orders=2, repeats=1, limit=3)
+    assert isinstance(row, StabilityRow) and row.group is None
+    assert {name.split("/")[0] for name in study.replies} == {"0", "1", "2"}
+
+
+def test_copies_of_a_text_are_one_text_in_the_interval(study):
+    """Four copies of a text that moves and two that do not: a third of the texts, four sixths of the samples."""
+    regrouped(study, [*[("Copied.", "random")] * 4, ("Still.", "random"), ("Calm.", "random")], "random")
+    moving = {"0", "1", "2", "3"}
+    study.answers = lambda name, before: (
+        prefers_what_stands_first(name, before) if name.split("/")[0] in moving else GOOD
+    )
+    row = checked(study, orders=2, repeats=1)
+    assert isinstance(row, StabilityRow)
+    assert (row.large, row.complete, row.large_texts, row.texts) == (4, 6, 1, 3)
+    assert (row.large_low, row.large_high) == pytest.approx((beta.ppf(0.025, 1, 3), beta.ppf(0.975, 2, 2)))
+
+
+def test_what_the_part_asks_and_costs_is_known_before_the_first_call(study):
+    heard: list[StabilityPlan] = []
+    asked = stability_run(
+        study.workspace, study.graph, CELLS, StabilityPart(orders=2, limit=5), about_to_ask=heard.append
+    )
+    next(iter(asked))
+    (row,) = planned_rows(study.graph, heard[0], CELLS)
+    assert (row["calls"], heard[0].left_out) == (20, ())
+    plan = plan_stability(study.workspace, study.graph, ["texts"], StabilityPart(repeats=1))
+    assert planned_rows(study.graph, plan, CELLS)[0]["calls"] == 48
+
+
+def test_costs_of_a_rehearsal_are_not_said_to_be_spent(study):
+    row = checked(study, orders=2, limit=5)
+    assert isinstance(row, StabilityRow)
+    assert "Cost 0.2000 USD, the whole plan of this dataset about 0.9600 USD." in stability_lines(row)
+    assert "It would cost about 0.2000 USD, the whole plan" in stability_lines(row, rehearsal=True)
+    unknown = replace(row, cost_usd=None, whole_study_usd=None)
+    assert stability_lines(unknown).endswith("Cost unknown.")
