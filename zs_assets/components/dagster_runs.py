@@ -41,7 +41,9 @@ class RunSubmitter:
         self._plans: dict[tuple[dg.AssetKey, ...], tuple[RemoteJob, RemoteExecutionPlan]] = {}
 
     def __enter__(self) -> RunSubmitter:
-        process = self._stack.enter_context(WorkspaceProcessContext(self._instance, _target(self._instance)))
+        process = self._stack.enter_context(
+            WorkspaceProcessContext(self._instance, _target(self._instance), code_server_log_level="CRITICAL")
+        )
         self._workspace: WorkspaceRequestContext = process.create_request_context()
         try:
             self._location, self._repository = self._with_study()
