@@ -120,8 +120,16 @@ def test_own_texts_are_asked_the_published_prompt_by_the_published_plan(study, o
     spec, dataset = loaded(own, "texts")
     assert prompt_hash(dataset.question) == PUBLISHED_PROMPT
     assert own.spec.plan_of(spec) == study.spec.plan
-    assert own.spec.analyses == study.spec.analyses and own.spec.scoring == study.spec.scoring
+    asked, here = (graph.spec.analyses.order_sensitivity for graph in (study, own))
+    assert asked.model_copy(update={"main_group": None}) == here and own.spec.scoring == study.spec.scoring
     assert set(own.systems) <= set(study.systems)
+
+
+def test_the_shipped_study_names_its_main_group_and_own_texts_lead_with_all_samples(study, own):
+    _, dataset = loaded(study, "reactions")
+    assert study.spec.analyses.order_sensitivity.main_group == "random"
+    assert "random" in {example.group for example in dataset.examples}
+    assert own.spec.analyses.order_sensitivity.main_group is None
 
 
 def test_own_texts_keep_groups_and_copies_and_need_no_labels(own):

@@ -46,6 +46,31 @@ def test_the_page_never_scrolls_sideways(driver: Any, pages: dict[str, str], nam
     assert driver.execute_script(widest)[0] <= width
 
 
+def test_a_table_wider_than_its_box_says_that_it_scrolls_and_no_other(driver: Any, pages: dict[str, str]):
+    for width in (1200, 400):
+        set_width(driver, width)
+        driver.get(pages["whole"])
+        boxes = driver.execute_script(
+            "return [...document.querySelectorAll('#order-live .scroll')].map(b => [b.querySelector('caption')"
+            ".textContent, b.scrollWidth > b.clientWidth + 1, getComputedStyle(b, '::before').content])"
+        )
+        assert boxes
+        for caption, cut, said in boxes:
+            assert ("Scroll sideways" in said) is cut, (width, caption)
+    assert {caption: cut for caption, cut, _ in boxes}["Differences on the same samples"]
+
+
+def test_on_a_telephone_the_figure_of_a_difference_stands_beside_its_pair(driver: Any, pages: dict[str, str]):
+    set_width(driver, 400)
+    driver.get(pages["whole"])
+    cell, right = driver.execute_script(
+        "const t = [...document.querySelectorAll('#order-live table')].find(t => "
+        "t.caption.textContent.startsWith('Differences')); const c = t.rows[1].cells[1];"
+        "return [c.textContent, c.getBoundingClientRect().right]"
+    )
+    assert cell == "+1.39 [−0.81, +3.52]" and right <= 400
+
+
 @pytest.mark.parametrize("width", [1200, 400])
 @pytest.mark.parametrize("name", ["whole", "hostile"])
 def test_every_drawing_has_marks_and_readable_text_inside_its_box(

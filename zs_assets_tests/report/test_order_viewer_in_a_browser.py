@@ -133,6 +133,32 @@ def test_the_noise_band_is_drawn_where_there_is_one(opened: Any):
     assert "no noise band is computed" in found(opened, "#order-plot").text
 
 
+def test_an_exact_interval_is_drawn_where_it_is_printed(opened: Any):
+    printed = [title for title, label in plotted(opened) if "exact" in label]
+    drawn = opened.execute_script(
+        "return [...document.querySelectorAll('#order-plot .whisker.exact')].map(l => l.parentNode.dataset.backend)"
+    )
+    assert printed == ["Still", "Tiny"] and drawn == ["still", "tiny"]
+
+
+def test_averaging_stands_above_controls_and_completeness_with_its_intervals_and_whole_axes(opened: Any):
+    captions = [t.text for t in opened.find_elements("css selector", "#order-live caption")]
+    wanted = ("Large ranges left", "Averaging over rotations", "Repeat controls", "Score coverage")
+    places = [next(at for at, caption in enumerate(captions) if caption.startswith(start)) for start in wanted]
+    assert places == sorted(places)
+    choose(opened, "#order-system-select", "Noisy")
+    found_curves = opened.execute_script(
+        "return [...document.querySelectorAll('#order-details svg')].filter(s => / by rotations .* %$/.test("
+        "s.getAttribute('aria-label'))).map(s => [s.querySelector('text').textContent,"
+        "s.querySelectorAll('line.whisker').length])"
+    )
+    assert found_curves == [["100", 3], ["100", 0]]
+    assert (
+        "Gain of 3 rotations over one order, points [95 %]: +2.00 [−1.00, +3.00]."
+        in found(opened, "#order-details").text
+    )
+
+
 def test_another_system_shows_its_bins_positions_and_averaging(opened: Any):
     choose(opened, "#order-system-select", "Noisy")
     assert found(opened, "#order-details h3").text == "In detail: Noisy"
