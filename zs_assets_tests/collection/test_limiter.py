@@ -11,7 +11,8 @@ import pytest
 from zs_assets.backends.base import CallFault, Remedy
 from zs_assets.backends.systems import Limits
 from zs_assets.collection.backoff import wait_before_retry
-from zs_assets.collection.limiter import EvenlySpaced
+from zs_assets.collection.limiter import EvenlySpaced, limits_of_one
+from zs_assets.protocol.errors import StudyError
 
 
 def send_times(limits: Limits, calls: int, tokens: float = 0.0) -> list[float]:
@@ -82,3 +83,15 @@ def test_backoff_doubles_is_capped_and_yields_to_the_server():
     asked = CallFault("http_429", Remedy.RETRY, retry_after_s=7.0)
     assert wait_before_retry(asked, 0, 60.0) == 7.0
     assert wait_before_retry(asked, 0, 5.0) == 5.0
+
+
+def test_runs_that_share_a_provider_keep_its_limits_together():
+    limits = Limits(concurrency=8, requests_per_second=10.0, tokens_per_second=None, timeout_s=7.0)
+    of_one = limits_of_one(limits, 4)
+    assert (of_one.concurrency, of_one.requests_per_second, of_one.tokens_per_second) == (2, 2.5, None)
+    assert of_one.timeout_s == limits.timeout_s
+    assert limits_of_one(limits, 1) == limits
+    assert limits_of_one(limits, 20).concurrency == 1, "a run can make no less than one call at a time"
+    assert limits_of_one(Limits(tokens_per_second=900.0), 3).tokens_per_second == 300.0
+    with pytest.raises(StudyError, match="not by 0"):
+        limits_of_one(limits, 0)
