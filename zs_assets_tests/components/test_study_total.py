@@ -15,7 +15,7 @@ from zs_assets.cli import app
 from zs_assets.collection import estimate
 from zs_assets.components.catalogue import load_study
 from zs_assets.components.study_estimate import study_estimate
-from zs_assets.components.study_total import duration, planned_total, planned_total_sentence
+from zs_assets.components.study_total import duration, known_cost_words, planned_total, planned_total_sentence
 from zs_assets_tests.collection.order_plan import EMOTIONS, planned
 from zs_assets_tests.collection.scripted import SPEC
 from zs_assets_tests.small_study import study_yaml, write_small_study
@@ -114,3 +114,16 @@ def test_a_dataset_is_estimated_by_its_own_plan(home: Path, tmp_path: Path, monk
     graph = load_study(write_small_study(tmp_path / "studies" / "small", datasets=[first, second], analyses={}))
     calls = {row["dataset"]: row["calls"] for row in study_estimate(graph, ["uniform"], [])}
     assert calls == {"first": 12 * 2 * 6, "second": 12}, "two options: two orders, asked twice as often"
+
+
+def test_calls_already_received_are_said_and_never_more_than_are_planned():
+    rows = [cell("a", calls=2_580, received=2_580), cell("b", calls=2_580, received=0)]
+    assert planned_total_sentence(rows).startswith("5,160 calls of 2 systems (2,580 already received), about")
+    assert planned_total([cell("a", calls=10, received=30)]).received == 10
+    assert planned_total_sentence([cell("a", **LOCAL, calls=1)]) == "1 call of 1 system, no cost"
+
+
+def test_a_total_of_unknown_prices_alone_is_unknown_and_no_zero():
+    assert known_cost_words(planned_total([cell("a", cost_usd=None)])) == "unknown"
+    assert known_cost_words(planned_total([cell("a", cost_usd=None), cell("b", cost_usd=1.5)])) == "1.5000 and unknown"
+    assert known_cost_words(planned_total([cell("a", **LOCAL)])) == "0.0000"
