@@ -1,0 +1,137 @@
+"""Two workers on an instance in PostgreSQL and a lake on S3 make the tables that one process makes on one disk."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from zs_assets_tests.deployment.engine import LAKE, RunningEngine, copy_of_the_code, running_engine
+
+pytest.importorskip("dagster_celery", reason="needs the extra celery")
+pytest.importorskip("dagster_postgres", reason="needs the extra celery")
+pytest.importorskip("s3fs", reason="needs the extra s3")
+
+# When, how fast, and beside what a call was made; everything else is the same wherever it runs.
+OF_THE_RUN = {"run_date", "latency_ms", "in_flight", "wait_ms", "latency_p50_ms", "latency_p95_ms", "latency_mean_ms"}
+PART = ["--backend", "uniform", "--backend", "sparrow", "--dataset", "topics", "--dataset", "intents"]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
+    """With two places in the pool of local systems: one a worker."""
+    settings = {"concurrency": {"pools": {"default_limit": 2, "granularity": "op"}}}
+    with running_engine(tmp_path_factory.mktemp("engine"), settings=settings) as found, ExitStack() as stack:
+        for name in ("one", "two"):
+            stack.enter_context(found.worker(name))
+        yield found
+
+
+@pytest.fixture(scope="module")
+def launched(engine: RunningEngine) -> dict[str, object]:
+    """What `run demo --launch` reports."""
+    run = engine.command("run", "demo", *PART, "--launch", "--json")
+    assert run.returncode == 0, (run.stdout[-2000:], run.stderr[-2000:], engine.logs())
+    return json.loads(run.stdout)
+
+
+@pytest.fixture(scope="module")
+def local(engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory, launched: dict) -> tuple[dict, Path]:
+    """The same command in one process, on a disk of its own."""
+    home = tmp_path_factory.mktemp("local")
+    places = {"ZS_HOME": str(home), "ZS_LAKE": str(home / "lake"), "DAGSTER_HOME": str(home / "dagster")}
+    run = engine.command("run", "demo", *PART, "--json", **places)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return json.loads(run.stdout), home / "lake" / "demo"
+
+
+def steps(report: dict) -> list[tuple[str, str, str]]:
+    return sorted((step["step"], step["partition"], step["state"]) for step in report["steps"])
+
+
+def remote_tables(engine: RunningEngine) -> dict[str, pa.Table]:
+    """Every table of the study on S3, by its path in the lake."""
+    from s3fs import S3FileSystem
+
+    names = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+    url, key, secret = (engine.environment[name] for name in names)
+    files = S3FileSystem(endpoint_url=url, key=key, secret=secret, skip_instance_cache=True)
+    root = f"{LAKE.removeprefix('s3://')}/demo/"
+    found = [path for path in files.find(root) if path.endswith(".parquet") and "/publication/" not in path]
+    return {path.removeprefix(root): pq.read_table(pa.BufferReader(files.cat_file(path))) for path in found}
+
+
+def comparable(table: pa.Table) -> pa.Table:
+    return table.select([name for name in table.column_names if name not in OF_THE_RUN]).replace_schema_metadata(None)
+
+
+def test_the_steps_are_those_of_one_process(launched: dict, local: tuple[dict, Path]):
+    assert steps(launched) == steps(local[0])
+    assert all(state != "failed" for _, _, state in steps(launched))
+
+
+def test_the_tables_are_those_of_one_process(engine: RunningEngine, launched: dict, local: tuple[dict, Path]):
+    remote = remote_tables(engine)
+    disk = {str(path.relative_to(local[1])): pq.ParquetFile(path).read() for path in local[1].rglob("part*.parquet")}
+    assert set(remote) == set(disk)
+    assert len(disk) > 10
+    for name, table in disk.items():
+        assert comparable(remote[name]).equals(comparable(table)), name
+
+
+def test_both_workers_took_part_and_every_run_knew_its_code(engine: RunningEngine, launched: dict):
+    said = engine.logs()
+    assert all("succeeded" in said[f"{name}.log"] for name in ("one", "two")), said
+
+
+def test_launching_again_keeps_what_is_there(engine: RunningEngine, launched: dict):
+    again = engine.command("run", "demo", *PART, "--launch", "--json")
+    assert again.returncode == 0, again.stdout + again.stderr
+    made = {(step, state) for step, _, state in steps(json.loads(again.stdout))}
+    assert ("predictions", "kept") in made and ("predictions", "made") not in made
+
+
+def test_the_doctor_finds_everything_in_order(engine: RunningEngine, launched: dict):
+    run = engine.command("doctor", "--json")
+    found = {finding["subject"]: finding for finding in json.loads(run.stdout)}
+    for subject in ("database", "queue", "ZS_LAKE", "Dagster instance"):
+        assert found[subject]["ok"], found[subject]
+    workers = {subject: finding for subject, finding in found.items() if subject.startswith("worker ")}
+    assert len(workers) == 2
+    assert all(finding["ok"] and "same code" in finding["sentence"] for finding in workers.values())
+
+
+def test_old_code_on_a_worker_is_refused_with_both_hashes(engine: RunningEngine, tmp_path: Path, launched: dict):
+    """The only worker of a queue runs a copy of the package with one changed line."""
+    old = copy_of_the_code(tmp_path / "old", changed_line="OLD = True")
+    with engine.worker("old", queues="old_code", code=old):
+        tags = {"dagster/partition": "minilm|topics", "dagster/partition/backend": "minilm"}
+        tags |= {"dagster/partition/dataset": "topics", "dagster-celery/queue": "old_code"}
+        launch = ["job", "launch", "-w", "workspace.yaml", "-j", "demo__measure", "--tags", json.dumps(tags)]
+        done = subprocess.run(
+            ["dagster", *launch], cwd=engine.folder, env=engine.environment, capture_output=True, text=True, timeout=240
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        # Following finds the run that is on its way: same partition, same assets.
+        run = engine.command("run", "demo", "--backend", "minilm", "--dataset", "topics", "--launch", "--json")
+        doctor = engine.command("doctor", "--json")
+    (failed,) = [step for step in json.loads(run.stdout)["steps"] if step["step"] == "predictions"]
+    assert (run.returncode, failed["state"]) == (1, "failed"), (failed, engine.logs())
+    hashes = {code_of(engine.code), code_of(old)}
+    assert len(hashes) == 2 and all(each in failed["reason"] for each in hashes)
+    assert "restart the workers" in failed["reason"]
+    (worker,) = [finding for finding in json.loads(doctor.stdout) if finding["subject"].startswith("worker old")]
+    assert not worker["ok"] and all(each in worker["sentence"] for each in hashes)
+    assert not any("predictions" in name and "minilm" in name for name in remote_tables(engine))
+
+
+def code_of(folder: Path) -> str:
+    from zs_assets.protocol.code_identity import hash_of_code
+
+    return hash_of_code(folder / "zs_assets")
