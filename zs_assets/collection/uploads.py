@@ -69,6 +69,7 @@ class Uploads:
         """
         extra = lacking(lake, local) if lake or local else first_line
         self._remote.claim(extra)
+        self._last = time.monotonic()
         self._place.mark.write_text(self._remote.journal)
         whole = lake + extra
         kept = len(local) if whole.startswith(local) else common_lines(whole, local)
