@@ -43,8 +43,11 @@ def _asking(report: Row, dataset: str) -> list[Row]:
     sentences = asking_sentences(rows, order_titles(report))
     if not sentences:
         return []
-    said = "large ranges between decisions that are each the mean of so many consecutive rotations, one reply per order"
-    line = {"status": "described", "mark": DESCRIBED_MARK, "words": "How many orders to ask", "sentence": said + "."}
+    said = (
+        "large ranges between decisions that are each the mean of so many consecutive rotations, one reply per order. "
+        "With all rotations only two means are compared, forwards and backwards."
+    )
+    line = {"status": "described", "mark": DESCRIBED_MARK, "words": "How many orders to ask", "sentence": said}
     return [{**line, "caveats": "", "reasons": sentences}]
 
 

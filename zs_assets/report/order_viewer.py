@@ -36,8 +36,8 @@ Row = dict[str, Any]
 READING = (
     "Each text is asked with the options in several balanced orders. A range is the largest change of any option's "
     "mean score over the orders, in percentage points. Strict-complete samples have every score from every compared "
-    "system and pass the label check in every reply; score-complete ones need the scores only. Groups are drawn "
-    "differently, so read each by itself."
+    "system and pass the label check in every reply; score-complete ones need the scores only. Sample groups are "
+    "composed differently, so read each by itself."
 )
 CONTROLS_NOTE = (
     "Same order: replies to identical requests. Excess: different-order minus same-order. Order p: permutation test "
