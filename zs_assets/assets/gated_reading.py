@@ -101,6 +101,9 @@ def load_gated(lake: Lake, graph: StudyGraph, dataset: str, backend: str) -> Gat
         if verdict["blocking"] and not verdict["passed"]:
             raise GateRefused(f"{where} failed gate {verdict['gate']}: {verdict['sentence']}.")
     planned = read_manifest(lake, graph, dataset)
+    changed = changed_after_freezing(graph, dataset, planned)
+    if changed is not None:
+        raise GateRefused(changed)
     predictions = lake.read(graph.name, AssetName.PREDICTIONS, dataset=dataset, backend=backend)
     stored = metadata_of(predictions)
     if stored.get(REHEARSED) == "true" and not lake.rehearsal:
@@ -116,6 +119,22 @@ def load_gated(lake: Lake, graph: StudyGraph, dataset: str, backend: str) -> Gat
         if verdict.stops:
             raise GateRefused(f"{where} fails gate {verdict.gate.value}: {verdict.sentence}.")
     return GatedPartition(predictions, planned, verdicts)
+
+
+def changed_after_freezing(graph: StudyGraph, dataset: str, planned: PlannedPartition) -> str | None:
+    """The sentence that the study no longer asks what the frozen manifest was made for; None where it does.
+
+    An order is stored as its number in the plan, so after a change of the plan's seed every prediction still fits the
+    manifest, and each of its scores would be laid on another option's position.
+    """
+    now = graph.spec.protocol_hash(graph.spec.dataset(dataset), planned.question, planned.manifest_hash)
+    if now == planned.protocol_hash:
+        return None
+    return (
+        f"The plan, source or question of {graph.name} {dataset} changed after its manifest was frozen "
+        f"({planned.protocol_hash[:12]}, now {now[:12]}): change it back, or move the old outputs aside with "
+        f"`zs-assets reset {graph.name} --archive`."
+    )
 
 
 def partition_identity(graph: StudyGraph, planned: PlannedPartition, dataset: str, backend: str) -> dict[str, str]:

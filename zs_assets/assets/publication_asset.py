@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from zs_assets.assets.analysis_inputs import ReadableAnalyses
+from zs_assets.assets.analysis_inputs import ReadableAnalyses, analysis_tables
 from zs_assets.assets.comparison_assets import read_metrics, read_paired_differences
 from zs_assets.assets.follow_up_asset import follow_up_counts
 from zs_assets.assets.gated_reading import load_gated
@@ -22,6 +22,7 @@ from zs_assets.protocol.names import AssetName
 from zs_assets.report import render_page
 from zs_assets.report.order_downloads import aggregates, comparison_csv
 from zs_assets.storage.lake import parquet_bytes, write_bytes
+from zs_assets.storage.object_store import delete_others
 from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS_TABLE
 from zs_assets.storage.schemas import DATASET_MEANS, METRICS, RANKINGS
 
@@ -62,6 +63,8 @@ def publication_asset(graph: StudyGraph) -> dg.AssetsDefinition:
             )
         files = bundle(workspace, graph, included, left_out)
         folder = workspace.lake.folder(graph.name, AssetName.PUBLICATION)
+        # First of all: what an earlier bundle showed may be private now, or no longer part of the study.
+        delete_others(folder, set(files))
         for name, data in files.items():
             write_bytes(folder / name, data)
         return dg.MaterializeResult(
@@ -107,6 +110,17 @@ def partitions_to_publish(
     return included, left_out, refusals
 
 
+def outdated_analyses(workspace: Workspace, graph: StudyGraph) -> list[str]:
+    """Analyses that are not of the predictions and settings which are there now: no figure of theirs goes out."""
+    readable = ReadableAnalyses(workspace.lake, graph)
+    return [
+        f"{analysis} of {partition}: not of these predictions and settings, run `zs-assets run {graph.name}`"
+        for analysis, tables in analysis_tables(graph).items()
+        for partition in readable.partitions(analysis)
+        if not all(readable.is_current(asset, partition) for asset in tables)
+    ]
+
+
 def bundle(
     workspace: Workspace, graph: StudyGraph, included: list[tuple[str, str]], left_out: list[str]
 ) -> dict[str, bytes]:
@@ -142,6 +156,7 @@ def bundle(
         "files": {name: sha256_bytes(data) for name, data in sorted(files.items())},
         "partitions": [f"{dataset} x {backend}" for dataset, backend in included],
         "left_out": left_out,
+        "outdated_analyses": outdated_analyses(workspace, graph),
         "withheld": [group.sentence for group in analyses.withheld],
     }
     return files | {"hashes.json": json.dumps(hashes, indent=1).encode()}

@@ -23,4 +23,5 @@ def bundle_sentences(hashes: Mapping[str, Any], systems: Mapping[str, SystemSpec
     asked = {where.rpartition(" x ")[2] for where in hashes["partitions"]}
     hosted = [system.title for name, system in systems.items() if name in asked and not system.is_free]
     terms = f"Before you pass it on, read the terms of {', '.join(hosted)}: a vendor may restrict benchmarks."
-    return [said, *hashes["withheld"], *([terms] if hosted else [])]
+    outdated = [f"Without figures: {sentence}." for sentence in hashes.get("outdated_analyses", ())]
+    return [said, *hashes["withheld"], *outdated, *([terms] if hosted else [])]

@@ -19,7 +19,7 @@ from zs_assets.assets.gated_reading import read_manifest
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
 from zs_assets.collection import Progress, collect
-from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped, JournalError, StudyError
+from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped, JournalError, StorageError, StudyError
 from zs_assets.protocol.question import Presentation
 
 
@@ -103,7 +103,7 @@ def run_pilot(
                 elsewhere_usd=budget.elsewhere_usd,
                 on_progress=show,
             )
-        except (CollectionStopped, BackendUnavailable, JournalError) as stop:
+        except (CollectionStopped, BackendUnavailable, JournalError, StorageError) as stop:
             stopped.add(backend)
             yield PilotStop(dataset, backend, str(stop))
             continue

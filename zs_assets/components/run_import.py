@@ -24,6 +24,7 @@ from zs_assets.collection import collect, journalled_replies
 from zs_assets.protocol.errors import StudyError
 from zs_assets.protocol.names import Outcome
 from zs_assets.storage.places import IMPORT_FORMATS
+from zs_assets.storage.shared_imports import share_imported_run
 
 SHOWN = 5
 LABEL_ONLY = ("chat_tools", "anthropic", "gemini")
@@ -88,6 +89,7 @@ def import_run(
     partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     shutil.copyfile(file, partial)
     os.replace(partial, target)
+    share_imported_run(workspace.places, graph.name, dataset, backend, kind)
     return ImportedRun(len(rows), digest, target)
 
 

@@ -22,7 +22,7 @@ from zs_assets.collection import Progress, collect
 from zs_assets.components.stability_part import AskedPart, StabilityPart, StabilityPlan, plan_stability
 from zs_assets.gates.predictions import one_model
 from zs_assets.protocol.analyses import OrderSensitivityAnalysis
-from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped, JournalError, StudyError
+from zs_assets.protocol.errors import BackendUnavailable, CollectionStopped, JournalError, StorageError, StudyError
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.plan import option_orders, repeats_per_order
 from zs_assets.stats import (
@@ -115,7 +115,7 @@ def stability_run(
 
         try:
             predictions = _ask(workspace, graph, dataset, backend, asked, max_usd, show)
-        except (CollectionStopped, BackendUnavailable, JournalError) as stop:
+        except (CollectionStopped, BackendUnavailable, JournalError, StorageError) as stop:
             stopped.add(backend)
             yield StabilityStop(dataset, backend, str(stop))
             continue

@@ -14,6 +14,9 @@ from zs_assets.report.tables import Table
 EXPLORER_SENTENCES = 24
 """Sentences kept of one dataset: twelve systems with fourteen orders of seven scores are 28,000 figures already."""
 
+EXPLORER_FIGURES = 20_000
+"""Scores kept of one system: 77 options in 154 orders leave one sentence, 300 options none."""
+
 Row = dict[str, Any]
 
 
@@ -32,7 +35,11 @@ def explorer_rows(table: pa.Table, public: Sequence[str]) -> pa.Table:
 
 
 def _first_sentences(table: pa.Table) -> pa.Table:
-    kept = pc.unique(table["example_id"]).slice(0, EXPLORER_SENTENCES)
+    """As many as the page can carry."""
+    if table.num_rows == 0:
+        return table
+    options, orders = len(table["option_order"][0]), len(pc.unique(table["order_index"]))
+    kept = pc.unique(table["example_id"]).slice(0, min(EXPLORER_SENTENCES, EXPLORER_FIGURES // (options * orders)))
     return table.filter(pc.is_in(table["example_id"], value_set=kept))
 
 

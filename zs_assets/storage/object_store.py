@@ -11,7 +11,7 @@ import inspect
 import os
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -191,6 +191,23 @@ def delete_objects(paths: list[UPath]) -> None:
                 path.unlink() if isinstance(path, Path) else path.fs.rm_file(path.path)
             except FileNotFoundError:
                 continue
+
+
+def delete_others(folder: UPath, keep: Collection[str]) -> list[str]:
+    """Deletes what lies in a folder and below it under no name of `keep`; names are relative, with slashes.
+
+    Returns the names that were there. Raises StorageError.
+    """
+    with clear_failures(folder, "list"):
+        if isinstance(folder, Path):
+            found = [str(path.relative_to(folder).as_posix()) for path in folder.rglob("*") if path.is_file()]
+        else:
+            folder.fs.invalidate_cache(folder.path)
+            base = folder.path.strip("/") + "/"
+            found = [path.lstrip("/").removeprefix(base) for path in folder.fs.find(folder.path)]
+    others = sorted(name for name in found if name and name not in keep)
+    delete_objects([cast(UPath, folder / name) for name in others])
+    return others
 
 
 def move_objects(old: UPath, new: UPath) -> int:

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +165,22 @@ def test_only_measured_systems_and_figures_are_in_the_bundle(published):
     assert {gap["backend"] for gap in published.report["missing"]} == {"jev_1_14"}  # named as never run, no more
     for path in published.files:
         assert b"over 14 orders" not in path.read_bytes(), path.name
+
+
+def test_what_became_private_leaves_the_published_folder(home, instance, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        cells, "build_backend", lambda spec, question, folder=None: ScriptedBackend(spec, question, moved)
+    )
+    graph = load_study(write_study(tmp_path))
+    loop = PartitionLoop(graph, instance)
+    loop.run(["sparrow"], ["open"])
+    loop.publish()
+    folder = Path(loop.lake.folder("small", AssetName.PUBLICATION))
+    assert (folder / "predictions" / "open__sparrow.csv").exists()
+    private = tuple(dataset.model_copy(update={"private": True}) for dataset in graph.spec.datasets)
+    hidden = replace(graph, spec=graph.spec.model_copy(update={"datasets": private}))
+    step = PartitionLoop(hidden, instance).publish()
+    assert step.state is State.MADE, step.reason
+    assert list((folder / "predictions").glob("*")) == []
+    written = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert written == {*json.loads((folder / "hashes.json").read_text())["files"], "hashes.json"}
