@@ -1,6 +1,6 @@
 """What a Celery worker answers when `zs-assets doctor` asks which code it runs.
 
-Named in worker.yaml under `include`, so that a worker loads it when it starts: its processes inherit the hash of that
+Named in worker.yaml under `imports`, so that a worker loads it when it starts: its processes inherit the hash of that
 moment, whatever is installed later.
 """
 
