@@ -25,7 +25,7 @@ from zs_assets_tests.small_study import write_small_study
 
 DATASETS = 2
 SMALL_CELLS = 60
-SLOW_BACKENDS = 4
+SLOW_BACKENDS = 2
 SECONDS_PER_PRESENTATION = 1.0
 WITHIN_S = 900
 
