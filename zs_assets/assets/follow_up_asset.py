@@ -13,6 +13,7 @@ from zs_assets.assets.follow_up_rows import FURTHER_TRIES, ask_again, complete_s
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.predictions_assets import study_pool
+from zs_assets.assets.provider_share import provider_share
 from zs_assets.assets.resources import ProgressSink, Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
 from zs_assets.protocol.errors import GateRefused
@@ -69,6 +70,8 @@ def follow_up_asset(graph: StudyGraph) -> dg.AssetsDefinition:
             partition,
             max_usd=config.max_usd,
             on_progress=lambda now: progress.show(dataset, backend, now),
+            share=provider_share(context.instance, context.run.tags, study_pool(graph), graph.systems[backend]),
+            run_id=context.run_id,
         )
         complete = complete_samples(partition, table)
         return dg.Output(

@@ -93,10 +93,13 @@ def ask_again(
     *,
     max_usd: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    share: int = 1,
+    run_id: str = "",
 ) -> pa.Table:
     """One row per affected presentation; each round asks what no round before it recovered.
 
-    A round is a collection with a journal of its own, so that what it received is never asked nor paid again.
+    `share` divides the provider's limits among the runs that its pool admits at once. A round is a collection with a
+    journal of its own, so that what it received is never asked nor paid again.
 
     Raises CollectionStopped, JournalError and BackendUnavailable as `collect` does; the journals keep every reply.
     StudyError where the answers were imported (the file would say the same again), or the plan changed since.
@@ -129,6 +132,8 @@ def ask_again(
             max_usd=budget.max_usd,
             elsewhere_usd=budget.elsewhere_usd,
             on_progress=on_progress,
+            share=share,
+            run_id=run_id,
         )
         _note_round(rows, collected, planned.question, models, system.spec.is_free)
     return pa.Table.from_pylist(list(rows.values()), schema=FOLLOW_UP)

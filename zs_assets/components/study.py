@@ -99,6 +99,7 @@ def study_definitions(graph: StudyGraph) -> dg.Definitions:
     key = graph.key
     cells = [key(name) for name in measured_assets(graph)]
     summary = [key(name) for name in (AssetName.RANKINGS, AssetName.WAREHOUSE, AssetName.REPORT)]
+    summary.append(dg.AssetKey([graph.name, "manifest_file"]))
     if graph.spec.pairs:
         summary.append(key(AssetName.DATASET_MEANS))
     return dg.Definitions(

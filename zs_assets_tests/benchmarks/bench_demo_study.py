@@ -30,7 +30,8 @@ def plain_seconds(graph: StudyGraph, folder: Path) -> float:
     lake = Workspace.from_environment().lake
     started = time.perf_counter()
     for dataset in graph.spec.datasets:
-        planned = planned_partition(graph, dataset.name, lake.read(graph.name, AssetName.MANIFEST, dataset=dataset.name))
+        manifest = lake.read(graph.name, AssetName.MANIFEST, dataset=dataset.name)
+        planned = planned_partition(graph, dataset.name, manifest)
         answers = {}
         for name, system in graph.systems.items():
             backend = build_backend(system, planned.question)

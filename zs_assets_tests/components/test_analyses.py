@@ -160,7 +160,10 @@ def test_a_decision_log_needs_no_gold_labels_and_claims_none(study):
 def test_a_private_dataset_publishes_no_figure_of_a_single_example(study):
     source = {"kind": "file", "path": "first.csv", "labels": dict(LABELS)}
     other = {"kind": "file", "path": "second.csv", "labels": dict(LABELS)}
-    datasets = [{"name": "first", "source": source, "private": True}, {"name": "second", "source": other, "private": False}]
+    datasets = [
+        {"name": "first", "source": source, "private": True},
+        {"name": "second", "source": other, "private": False},
+    ]
     loop = study(ANALYSES, datasets=datasets)
     assert loop.publish().state is State.MADE
     folder = loop.lake.folder("small", AssetName.PUBLICATION)

@@ -116,5 +116,6 @@ def test_a_broken_study_stops_no_other(tmp_path, monkeypatch):
     assert find_study("good").name == "good"
     with pytest.raises(StudyError, match="key 'question' is missing"):
         find_study("broken")
-    with pytest.raises(StudyError, match="use one of broken, btzsc_pilot, choice_order, demo, good, selective_automation"):
+    names = "broken, btzsc_pilot, choice_order, demo, good, selective_automation"
+    with pytest.raises(StudyError, match=f"use one of {names}"):
         find_study("absent")

@@ -27,6 +27,8 @@ from zs_assets_tests.deployment.services import (
     s3_service,
 )
 
+pytestmark = pytest.mark.engine
+
 pytest.importorskip("dagster_celery", reason="needs the extra celery")
 pytest.importorskip("dagster_postgres", reason="needs the extra celery")
 pytest.importorskip("s3fs", reason="needs the extra s3")

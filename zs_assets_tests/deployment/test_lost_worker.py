@@ -19,6 +19,8 @@ from zs_assets_tests.backends.wires import WIRES
 from zs_assets_tests.deployment.engine import LAKE, PYTHON, RunningEngine, kill_all_at_once, running_engine
 from zs_assets_tests.small_study import write_small_study
 
+pytestmark = pytest.mark.engine
+
 pytest.importorskip("dagster_celery", reason="needs the extra celery")
 pytest.importorskip("dagster_postgres", reason="needs the extra celery")
 pytest.importorskip("s3fs", reason="needs the extra s3")

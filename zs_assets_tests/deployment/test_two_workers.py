@@ -133,6 +133,8 @@ _FAILURE = """
 import sys, time, dagster as dg
 from zs_assets.components.run_failure import TELLING_EVENTS, run_failure
 
+pytestmark = pytest.mark.engine
+
 with dg.DagsterInstance.get() as instance:
     for _ in range(600):
         (run,) = instance.get_runs(dg.RunsFilter(tags={"dagster/partition": sys.argv[1]}))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from zs_assets.protocol.errors import SourceError
 from zs_assets.protocol.hashing import sha256_json
 from zs_assets.protocol.manifest_format import manifest_hash, manifest_jsonl
-from zs_assets.protocol.question import ALL_GROUPS, Option, Question
+from zs_assets.protocol.question import Option, Question
 from zs_assets.protocol.source_specs import DemoSource, FileSource
 from zs_assets.protocol.study import DatasetSpec, Sample
 from zs_assets.sources import load_dataset
