@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from zs_assets.backends.base import CallFault
 from zs_assets.backends.hosted import HostedBackend
 from zs_assets.backends.registry import build_backend
@@ -37,7 +39,8 @@ def _advice(spec: SystemSpec, fault: CallFault, backend: object) -> str:
     if fault.kind in ("http_401", "http_403") or fault.kind.endswith(_KEY_KINDS):
         return f"check the key in {spec.key_env}" if spec.key_env else "it wants a key: name its variable in key_env"
     if fault.kind in ("connection", "timeout"):
-        server = f"that {spec.needs} is there and running" if spec.deployment == "local" and spec.needs else ""
+        needs = re.sub(r"^gpu\b:?\s*", "", spec.needs, flags=re.IGNORECASE)  # the word is for the queue of its runs
+        server = f"that {needs} is there and running" if spec.deployment == "local" and needs else ""
         return f"check {server or 'that it is reachable'}, and {spec.base_url_env or 'base_url'}"
     if fault.kind == "http_400":
         return f"check the model id {spec.model!r}"
