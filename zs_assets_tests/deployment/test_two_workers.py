@@ -13,6 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from zs_assets_tests.deployment.engine import LAKE, PYTHON, RunningEngine, copy_of_the_code, running_engine
+from zs_assets_tests.loopback_hub import LoopbackHub
+from zs_assets_tests.sources.real_data import TEST_DATA, needs_real_data
+
+pytestmark = pytest.mark.engine
 
 pytest.importorskip("dagster_celery", reason="needs the extra celery")
 pytest.importorskip("dagster_postgres", reason="needs the extra celery")
@@ -21,13 +25,20 @@ pytest.importorskip("s3fs", reason="needs the extra s3")
 # When, how fast, and beside what a call was made; everything else is the same wherever it runs.
 OF_THE_RUN = {"run_date", "asked_at", "in_flight", "wait_ms"}  # and every latency
 PART = ["--backend", "uniform", "--backend", "sparrow", "--dataset", "topics", "--dataset", "intents"]
+PILOT = ["--backend", "uniform", "--backend", "sparrow", "--backend", "minilm"]
 
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
     """With two places in the pool of local systems: one a worker."""
     settings = {"concurrency": {"pools": {"default_limit": 2, "granularity": "op"}}}
-    with running_engine(tmp_path_factory.mktemp("engine"), settings=settings) as found, ExitStack() as stack:
+    folder = tmp_path_factory.mktemp("engine")
+    with ExitStack() as stack:
+        hub = {}
+        if TEST_DATA is not None:
+            served = stack.enter_context(LoopbackHub(Path(TEST_DATA) / "hub"))
+            hub = {"HF_ENDPOINT": served.url, "HF_HOME": str(folder / "hf")}
+        found = stack.enter_context(running_engine(folder, settings=settings, **hub))
         for name in ("one", "two"):
             stack.enter_context(found.worker(name))
         yield found
@@ -55,16 +66,20 @@ def steps(report: dict) -> list[tuple[str, str, str]]:
     return sorted((step["step"], step["partition"], step["state"]) for step in report["steps"])
 
 
-def remote_tables(engine: RunningEngine) -> dict[str, pa.Table]:
+def remote_tables(engine: RunningEngine, study: str = "demo") -> dict[str, pa.Table]:
     """Every table of the study on S3, by its path in the lake."""
     from s3fs import S3FileSystem
 
     names = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
     url, key, secret = (engine.environment[name] for name in names)
     files = S3FileSystem(endpoint_url=url, key=key, secret=secret, skip_instance_cache=True)
-    root = f"{LAKE.removeprefix('s3://')}/demo/"
+    root = f"{LAKE.removeprefix('s3://')}/{study}/"
     found = [path for path in files.find(root) if path.endswith(".parquet") and "/publication/" not in path]
     return {path.removeprefix(root): pq.read_table(pa.BufferReader(files.cat_file(path))) for path in found}
+
+
+def disk_tables(lake: Path) -> dict[str, pa.Table]:
+    return {str(path.relative_to(lake)): pq.ParquetFile(path).read() for path in lake.rglob("part*.parquet")}
 
 
 def comparable(table: pa.Table) -> pa.Table:
@@ -79,7 +94,7 @@ def test_the_steps_are_those_of_one_process(launched: dict, local: tuple[dict, P
 
 def test_the_tables_are_those_of_one_process(engine: RunningEngine, launched: dict, local: tuple[dict, Path]):
     remote = remote_tables(engine)
-    disk = {str(path.relative_to(local[1])): pq.ParquetFile(path).read() for path in local[1].rglob("part*.parquet")}
+    disk = disk_tables(local[1])
     assert set(remote) == set(disk)
     assert len(disk) > 10
     for name, table in disk.items():
@@ -89,6 +104,20 @@ def test_the_tables_are_those_of_one_process(engine: RunningEngine, launched: di
 def test_both_workers_took_part_and_every_run_knew_its_code(engine: RunningEngine, launched: dict):
     said = engine.logs()
     assert all("succeeded" in said[f"{name}.log"] for name in ("one", "two")), said
+
+
+@needs_real_data
+def test_the_pilot_on_real_data_is_that_of_one_process(engine: RunningEngine, tmp_path: Path):
+    launched = engine.command("run", "btzsc_pilot", *PILOT, "--launch", "--json", timeout=600)
+    assert launched.returncode == 0, (launched.stdout[-2000:], launched.stderr[-2000:], engine.logs())
+    places = {"ZS_HOME": str(tmp_path), "ZS_LAKE": str(tmp_path / "lake"), "DAGSTER_HOME": str(tmp_path / "dagster")}
+    alone = engine.command("run", "btzsc_pilot", *PILOT, "--json", timeout=600, **places)
+    assert alone.returncode == 0, alone.stdout + alone.stderr
+    remote, disk = remote_tables(engine, "btzsc_pilot"), disk_tables(tmp_path / "lake" / "btzsc_pilot")
+    assert set(remote) == set(disk)
+    assert sum("predictions" in name for name in disk) == 9
+    for name, table in disk.items():
+        assert comparable(remote[name]).equals(comparable(table)), name
 
 
 def test_launching_again_keeps_what_is_there(engine: RunningEngine, launched: dict):
@@ -132,8 +161,6 @@ def test_old_code_on_a_worker_is_refused_with_both_hashes(engine: RunningEngine,
 _FAILURE = """
 import sys, time, dagster as dg
 from zs_assets.components.run_failure import TELLING_EVENTS, run_failure
-
-pytestmark = pytest.mark.engine
 
 with dg.DagsterInstance.get() as instance:
     for _ in range(600):
