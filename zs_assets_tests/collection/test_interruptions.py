@@ -25,6 +25,15 @@ def fourth(error: BaseException):
     return lambda name, before: error if name == FOURTH else None
 
 
+@pytest.fixture
+def interrupts():
+    """Control C raises, also where the tests were started in the background and inherited that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_control_c_keeps_every_reply_and_builds_no_table(tmp_path):
     def press_control_c(name: str, before: int) -> None:
         if name == FOURTH:
