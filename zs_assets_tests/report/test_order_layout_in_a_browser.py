@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from zs_assets_tests.report.browser import CHROMEDRIVER, CHROMIUM, open_browser, set_width
+from zs_assets_tests.report.browser import needs_chromium, set_width
 from zs_assets_tests.report.order_pages import click, found, order_pages, radio
 from zs_assets_tests.report.test_page_in_a_browser import contrast
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and CHROMEDRIVER), reason="needs chromium and chromedriver (Debian: chromium chromium-driver)"
-)
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    pytest.importorskip("selenium", reason="needs selenium")
-    with open_browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +10,11 @@ import pytest
 
 from zs_assets.protocol.names import Gate
 from zs_assets.report import MissingPartition, PartitionVerdict, build_report, render_page
-from zs_assets_tests.report.browser import CHROMEDRIVER, CHROMIUM, open_browser, set_width
+from zs_assets_tests.report.browser import needs_chromium, set_width
 from zs_assets_tests.report.report_inputs import report_inputs
 from zs_assets_tests.report.selective_inputs import decision_log_rows, selective_inputs, selective_rows
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and CHROMEDRIVER), reason="needs chromium and chromedriver (Debian: chromium chromium-driver)"
-)
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    pytest.importorskip("selenium", reason="needs selenium")
-    with open_browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
