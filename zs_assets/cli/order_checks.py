@@ -145,7 +145,7 @@ def stability(
     as_json: bool = False,
 ) -> None:
     """What `run` does with --orders, --repeats or --limit: a part of the plan, figures at once, nothing published."""
-    from zs_assets.cli.terminal import ProgressBars, step_line
+    from zs_assets.cli.terminal import ProgressBars, say_troubles, step_line
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.instance import dagster_instance
     from zs_assets.components.partition_loop import PartitionLoop
@@ -176,10 +176,7 @@ def stability(
         found = list(asked)
     rows = [row for row in found if isinstance(row, StabilityRow)]
     stops = [stop for stop in found if isinstance(stop, StabilityStop)]
-    for sentence in loop.result.unavailable.values():
-        err.print(f"[yellow]not run[/]  {escape(sentence)}")
-    for stop in stops:
-        err.print(f"[red]stopped[/]  {stop.dataset} x {stop.backend}: {escape(stop.reason)}", soft_wrap=True)
+    say_troubles(err, loop.result.unavailable, stops)
     if as_json:
         print_json(
             {

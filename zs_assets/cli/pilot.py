@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
-from rich.markup import escape
 
 from zs_assets.cli.app import err, out, print_json
 
@@ -24,7 +23,7 @@ def pilot(
     as_json: bool,
 ) -> None:
     """Asks a seeded few of every sample and shows the mechanics; the replies count for the whole run."""
-    from zs_assets.cli.terminal import ProgressBars, step_line
+    from zs_assets.cli.terminal import ProgressBars, say_troubles, step_line
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.instance import dagster_instance
     from zs_assets.components.partition_loop import PartitionLoop
@@ -39,10 +38,7 @@ def pilot(
         found = list(run_pilot(loop.workspace, graph, cells, size, seed, max_usd=max_usd, progress=bars.sink.show))
     rows = [row for row in found if isinstance(row, PilotRow)]
     stops = [stop for stop in found if isinstance(stop, PilotStop)]
-    for sentence in loop.result.unavailable.values():
-        err.print(f"[yellow]not run[/]  {escape(sentence)}")
-    for stop in stops:
-        err.print(f"[red]stopped[/]  {stop.dataset} x {stop.backend}: {escape(stop.reason)}", soft_wrap=True)
+    say_troubles(err, loop.result.unavailable, stops)
     if as_json:
         stopped = [vars(stop) for stop in stops]
         print_json({"pilot": [vars(row) for row in rows], "stopped": stopped, "not_run": loop.result.unavailable})

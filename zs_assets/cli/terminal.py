@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
 from rich.markup import escape
@@ -22,6 +23,25 @@ def step_line(step: StepResult) -> str:
     colour = _COLOURS[step.state.value]
     reason = f": {escape(step.reason)}" if step.reason else ""
     return f"[{colour}]{step.state.value:<8}[/] {step.step:<18} {step.partition}{reason}"
+
+
+class Stopped(Protocol):
+    """A dataset x backend that was not asked to the end, and the sentence why."""
+
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def backend(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+
+
+def say_troubles(console: Console, unavailable: Mapping[str, str], stops: Sequence[Stopped]) -> None:
+    """Backends that could not start, and those that stopped."""
+    for sentence in unavailable.values():
+        console.print(f"[yellow]not run[/]  {escape(sentence)}")
+    for stop in stops:
+        console.print(f"[red]stopped[/]  {stop.dataset} x {stop.backend}: {escape(stop.reason)}", soft_wrap=True)
 
 
 class _BarSink(ProgressSink):
