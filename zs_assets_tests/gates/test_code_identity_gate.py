@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
+from zs_assets.assets.follow_up_asset import follow_up_asset
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
@@ -92,3 +93,18 @@ def test_a_partition_of_other_code_is_read_as_any_other(home, small_study: Study
     monkeypatch.setattr("zs_assets.protocol.code_identity._LOADED", type(code_identity())("9.9", NEW))
     read = load_gated(loop.lake, small_study, "first", "uniform")
     assert read.code_sha256 not in (None, NEW)
+
+
+def test_other_code_follows_nothing_up(home, small_study: StudyGraph, instance):
+    loop = PartitionLoop(small_study, instance)
+    loop.run(["uniform"], ["first"])
+    refused = dg.materialize(
+        [follow_up_asset(small_study)],
+        partition_key=small_study.cell("first", "uniform"),
+        instance=instance,
+        resources=loop.resources,
+        tags={CODE_TAG: OLD},
+        raise_on_error=False,
+    )
+    assert not refused.success
+    assert OLD in failure_reason(refused) and code_identity().code_sha256 in failure_reason(refused)
