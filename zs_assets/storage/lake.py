@@ -87,11 +87,13 @@ class Written:
 
 
 def write_table(folder: UPath, table: pa.Table) -> Written:
-    """Writes the table's part files and the receipt that names them.
+    """Writes the table's part files and the receipt that names them; every table names the code that made it.
 
     Parts of another form or of a larger plan are removed before the receipt is written: killed at any moment, this
     leaves a receipt that does not fit what is there, which every reader refuses.
     """
+    if "code_sha256" not in metadata_of(table):
+        table = with_metadata(table, **metadata_of(table))
     digests, size = {}, 0
     for name, part in _parts(table).items():
         data = parquet_bytes(part)

@@ -7,7 +7,9 @@ import os
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from upath import UPath
 
+from zs_assets.protocol.code_identity import code_identity
 from zs_assets.protocol.errors import GateRefused, StorageError
 from zs_assets.protocol.names import AssetName
 from zs_assets.storage.lake import Lake, metadata_of, read_table, with_metadata, write_bytes, write_table
@@ -63,3 +65,10 @@ def test_a_lake_on_object_storage_is_written_by_one_put():
     lake = Lake("memory://bucket/prefix")
     write_table(lake.folder("s", AssetName.METRICS, dataset="d", backend="b"), TABLE)
     assert lake.read("s", AssetName.METRICS, dataset="d", backend="b").num_rows == 3
+
+
+def test_every_table_names_the_code_that_made_it(tmp_path):
+    plain = pa.table({"a": [1]}).replace_schema_metadata({"own": "kept"})
+    write_table(UPath(tmp_path / "t"), plain)
+    stored = metadata_of(read_table(UPath(tmp_path / "t")))
+    assert stored == {"own": "kept", **vars(code_identity())}
