@@ -12,9 +12,11 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from zs_assets.protocol.names import AssetName
+from zs_assets.stats import CompletenessRule
 from zs_assets.storage.schemas import field
 
-SCORE_COMPLETE, STRICT_COMPLETE = "score_complete", "strict_complete"
+SCORE_COMPLETE = CompletenessRule.SCORE_COMPLETE.value
+STRICT_COMPLETE = CompletenessRule.STRICT_COMPLETE.value
 
 _DATASET = [field("dataset", pa.string(), "dataset partition", False)]
 _BACKEND = [field("backend", pa.string(), "backend partition", False)]
@@ -223,7 +225,7 @@ FOLLOW_UP = _columns(
         field("reason", pa.string(), "an outcome, no_scores, or label_mismatch", False),
         field("tries", pa.int32(), "further replies asked for", False),
         field("recovered", pa.bool_(), "the last of them is valid", False),
-        field("outcome", pa.string(), "of the last try", False),
+        field("outcome", pa.string(), "of the last try; other_model where another model answered it", False),
     ],
     _figures(("cost_usd", "of the further calls; null where unknown")),
 )
