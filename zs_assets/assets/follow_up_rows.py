@@ -21,10 +21,8 @@ from zs_assets.protocol.errors import StudyError
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Question
 from zs_assets.stats.order_scores import NO_LABEL, OrderScores
-from zs_assets.storage.order_schemas import FOLLOW_UP
+from zs_assets.storage.order_schemas import FOLLOW_UP, LABEL_MISMATCH, NO_SCORES
 
-NO_SCORES = "no_scores"
-LABEL_MISMATCH = "label_mismatch"
 OTHER_MODEL = "other_model"
 """What an alias that moved since the predictions answers restores no sample of theirs."""
 FURTHER_TRIES = 3

@@ -19,11 +19,9 @@ from zs_assets.stats import (
     repeat_verification,
     score_coverage,
 )
+from zs_assets.storage.order_schemas import LABEL_MISMATCH, NO_SCORES
 
 Rows = Iterator[dict[str, Any]]
-
-LABEL_MISMATCH = "label_mismatch"
-NO_SCORES = "no_scores"
 
 
 def coverage_rows(samples: PlannedSamples, cells: Sequence[OrderCell]) -> Rows:

@@ -17,6 +17,8 @@ from zs_assets.storage.schemas import field
 
 SCORE_COMPLETE = CompletenessRule.SCORE_COMPLETE.value
 STRICT_COMPLETE = CompletenessRule.STRICT_COMPLETE.value
+NO_SCORES, LABEL_MISMATCH = "no_scores", "label_mismatch"
+"""Reasons beside the outcomes: an answer that is a label alone, and a label that is not among its highest scores."""
 
 _DATASET = [field("dataset", pa.string(), "dataset partition", False)]
 _BACKEND = [field("backend", pa.string(), "backend partition", False)]
