@@ -46,6 +46,7 @@ class Package:
 
 @pytest.fixture
 def package(monkeypatch) -> Package:
+    pytest.importorskip("torch", reason="the laya extra is not installed")
     stand_in = Package()
     monkeypatch.setitem(sys.modules, "laya", SimpleNamespace(load=stand_in.load))  # type: ignore[arg-type]
     codec._load_pinned.cache_clear()
