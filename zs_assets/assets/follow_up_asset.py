@@ -6,15 +6,15 @@ would change the comparison (choice-order study, "Can retries restore complete s
 
 import dagster as dg
 import pyarrow as pa
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 from pydantic import BaseModel
 
 from zs_assets.assets.analysis_inputs import input_stamp, stamped
 from zs_assets.assets.follow_up_rows import FURTHER_TRIES, ask_again, complete_samples
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
-from zs_assets.assets.predictions_assets import study_pool
 from zs_assets.assets.provider_share import provider_share
-from zs_assets.assets.resources import ProgressSink, Workspace
+from zs_assets.assets.resources import ProgressSink, ProviderPools, Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
 from zs_assets.gates import same_code
 from zs_assets.protocol.code_identity import CODE_TAG, code_identity
@@ -49,7 +49,7 @@ def follow_up_asset(graph: StudyGraph) -> dg.AssetsDefinition:
         partitions_def=graph.cells,
         deps=[graph.key(AssetName.PREDICTIONS)],
         group_name=graph.name,
-        pool=study_pool(graph),
+        pool=graph.pool,
         kinds={"parquet"},
         code_version="1",
         description="One row per presentation without scores or against its own label, asked up to three more times.",
@@ -60,6 +60,7 @@ def follow_up_asset(graph: StudyGraph) -> dg.AssetsDefinition:
         config: FollowUpOptions,
         workspace: Workspace,
         progress: dg.ResourceParam[ProgressSink],
+        provider_pools: dg.ResourceParam[ProviderPools],
     ) -> dg.Output[pa.Table]:
         cell = context.partition_key.keys_by_dimension  # type: ignore[attr-defined]
         dataset, backend = cell["dataset"], cell["backend"]
@@ -78,8 +79,8 @@ def follow_up_asset(graph: StudyGraph) -> dg.AssetsDefinition:
             partition,
             max_usd=config.max_usd,
             on_progress=lambda now: progress.show(dataset, backend, now),
-            share=provider_share(context.instance, context.run.tags, study_pool(graph), graph.systems[backend]),
-            run_id=context.run_id,
+            share=provider_share(context.instance, context.run.tags, provider_pools, graph, backend),
+            run_id=context.run.run_id,
         )
         complete = complete_samples(partition, table)
         return dg.Output(
@@ -96,7 +97,7 @@ def follow_up_asset(graph: StudyGraph) -> dg.AssetsDefinition:
     return follow_up
 
 
-def follow_up_job(graph: StudyGraph) -> "dg.UnresolvedAssetJobDefinition":
+def follow_up_job(graph: StudyGraph) -> UnresolvedAssetJobDefinition:
     """Named otherwise than the asset: Dagster gives an asset's op the name `<study>__follow_up`."""
     return dg.define_asset_job(
         f"{graph.name}__ask_again",

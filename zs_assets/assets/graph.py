@@ -34,6 +34,16 @@ class StudyGraph:
         """Specs of the study's backends by name, in the study's order."""
         return {name: resolve_system(name, self.spec.systems, self.spec.name) for name in self.spec.backends}
 
+    @cached_property
+    def pool(self) -> str:
+        """Dagster pool of the steps that ask.
+
+        A pool belongs to an op, not to a partition, so it is the most careful one that the backends name: with any
+        local backend in the study, `local_cpu`.
+        """
+        pools = sorted({system.pool for system in self.systems.values()})
+        return "local_cpu" if "local_cpu" in pools else pools[0]
+
     def key(self, asset: AssetName) -> dg.AssetKey:
         return dg.AssetKey([self.name, asset.value])
 

@@ -23,7 +23,7 @@ from zs_assets.assets.gated_reading import (
 )
 from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.provider_share import provider_share
-from zs_assets.assets.resources import CollectionOptions, ProgressSink, Workspace
+from zs_assets.assets.resources import CollectionOptions, ProgressSink, ProviderPools, Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
 from zs_assets.collection import Collected, Progress, collect
 from zs_assets.gates import Verdict, same_code
@@ -60,17 +60,8 @@ UNAVAILABLE = "unavailable"
 
 
 def prediction_assets(graph: StudyGraph) -> list[dg.AssetsDefinition | dg.SourceAsset]:
-    """The backend specs, and one collecting step per backend's pool behind one asset.
-
-    A Dagster pool belongs to an op, not to a partition, so the step takes the most careful pool its backends name:
-    with any local backend in the study, `local_cpu`.
-    """
+    """The backend specs, and the collecting step."""
     return [_backend_spec(graph), _predictions(graph)]
-
-
-def study_pool(graph: StudyGraph) -> str:
-    pools = sorted({system.pool for system in graph.systems.values()})
-    return "local_cpu" if "local_cpu" in pools else pools[0]
 
 
 def _backend_spec(graph: StudyGraph) -> dg.SourceAsset:
@@ -114,7 +105,7 @@ def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
         ins={"manifest": dg.AssetIn(graph.key(AssetName.MANIFEST), partition_mapping=graph.dataset_of_cell)},
         deps=[dg.AssetDep(graph.key(AssetName.BACKEND_SPEC), partition_mapping=graph.backend_of_cell)],
         partitions_def=graph.cells,
-        pool=study_pool(graph),
+        pool=graph.pool,
         check_specs=[
             dg.AssetCheckSpec(
                 gate.value,
@@ -131,6 +122,7 @@ def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
         config: CollectionOptions,
         workspace: Workspace,
         progress: dg.ResourceParam[ProgressSink],
+        provider_pools: dg.ResourceParam[ProviderPools],
         manifest: pa.Table,
     ):
         cell = context.partition_key.keys_by_dimension  # type: ignore[attr-defined]
@@ -144,7 +136,7 @@ def _predictions(graph: StudyGraph) -> dg.AssetsDefinition:
         identity = partition_identity(graph, planned, dataset, backend)
         reporter = _progress_reporter(context, progress, graph, dataset, backend)
         try:
-            collected = _collect(context, config, workspace, graph, dataset, backend, planned, reporter)
+            collected = _collect(context, config, workspace, provider_pools, graph, dataset, backend, planned, reporter)
         except (BackendUnavailable, ImportError):
             problem = cell_problem(workspace.places, graph, dataset, backend)
             if problem is None:
@@ -187,6 +179,7 @@ def _collect(
     context: dg.AssetExecutionContext,
     config: CollectionOptions,
     workspace: Workspace,
+    provider_pools: ProviderPools,
     graph: StudyGraph,
     dataset: str,
     backend: str,
@@ -196,7 +189,7 @@ def _collect(
     system = cell_backend(workspace.places, graph, dataset, backend, planned.question)
     share = 1  # an imported run asks nobody
     if not cell_is_imported(workspace, graph, dataset, backend):
-        share = provider_share(context.instance, context.run.tags, study_pool(graph), graph.systems[backend])
+        share = provider_share(context.instance, context.run.tags, provider_pools, graph, backend)
     budget = cell_budget(workspace, graph, dataset, backend, config.max_usd)
     header = journal_header(graph, planned, dataset, backend, system)
     return collect(
@@ -211,7 +204,7 @@ def _collect(
         retry_errors=config.retry_errors,
         on_progress=on_progress,
         share=share,
-        run_id=context.run_id,
+        run_id=context.run.run_id,
     )
 
 

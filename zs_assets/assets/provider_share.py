@@ -1,7 +1,7 @@
 """How many runs may ask one provider at once: each takes its part of the provider's rate.
 
 A run keeps a provider's limits by itself, and knows nothing of the others. The pool of its step says how many there can
-be, on whatever machines.
+be, on whatever machines; a provider that studies ask through several pools can meet the runs of all of them at once.
 """
 
 from __future__ import annotations
@@ -10,13 +10,37 @@ from collections.abc import Mapping
 
 import dagster as dg
 
-from zs_assets.backends.systems import SystemSpec
+from zs_assets.assets.graph import StudyGraph
+from zs_assets.assets.resources import ProviderPools
 from zs_assets.protocol.errors import CollectionStopped
 from zs_assets.protocol.names import PROCESS_TAG
 
 
-def provider_share(instance: dg.DagsterInstance, run_tags: Mapping[str, str], pool: str, system: SystemSpec) -> int:
-    """By how much the configured rate of the system's provider is divided in this run; 1 for a local system.
+def provider_share(
+    instance: dg.DagsterInstance,
+    run_tags: Mapping[str, str],
+    pools: ProviderPools,
+    graph: StudyGraph,
+    backend: str,
+) -> int:
+    """By how much the configured rate of the backend's provider is divided in this run; 1 for a local system.
+
+    Parameters
+    ----------
+    instance
+        Whose pools bound the runs.
+    run_tags
+        Of this run.
+    pools
+        Knows the other studies of this installation. A pool of theirs without a limit counts for nothing: its runs are
+        refused here in their turn.
+    graph, backend
+        Of this run: the study, whose step has a pool, and the system that is asked.
+
+    Returns
+    -------
+    int
+        As many as the runs that may ask the provider at once, at least 1.
 
     Raises
     ------
@@ -24,11 +48,13 @@ def provider_share(instance: dg.DagsterInstance, run_tags: Mapping[str, str], po
         A hosted system, and the instance has no limit for the pool: nobody could say how many runs share the rate. A
         run of the command line's own loop goes one after the other, so it needs none.
     """
+    system, pool = graph.systems[backend], graph.pool
     if system.is_free:
         return 1
     limit = pool_limit(instance, pool)
     if limit is not None:
-        return max(limit, 1)
+        others = (pool_limit(instance, other) or 0 for other in pools.asking(system) - {pool})
+        return max(limit, 1) + sum(others)
     if PROCESS_TAG in run_tags or not instance.event_log_storage.supports_global_concurrency_limits:
         return 1
     raise CollectionStopped(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from zs_assets.backends.systems import SystemSpec
 from zs_assets.collection import Progress
 from zs_assets.storage.lake import Lake
 from zs_assets.storage.places import Places
@@ -38,6 +39,13 @@ class ProgressSink:
 
     def show(self, dataset: str, backend: str, progress: Progress) -> None:
         return None
+
+
+class ProviderPools:
+    """Through which Dagster pools a system's provider may be asked; this one knows of no study but the running one."""
+
+    def asking(self, system: SystemSpec) -> set[str]:
+        return set()
 
 
 class CollectionOptions(dg.Config):

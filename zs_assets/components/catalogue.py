@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,16 @@ def all_studies() -> dict[str, StudyGraph]:
                 raise StudyError(f"Two studies are named '{graph.name}' ({path} is one): rename one of them.")
             studies[graph.name] = graph
     return studies
+
+
+def loadable_studies() -> Iterator[StudyGraph]:
+    """Every study that can run now: a broken one is left out."""
+    for folder in [SHIPPED, *user_folders()]:
+        for path in study_files(folder):
+            with suppress(StudyError):
+                graph = load_study(path)
+                _ = graph.systems  # an unknown backend shows only here
+                yield graph
 
 
 def find_study(name: str) -> StudyGraph:

@@ -7,8 +7,21 @@ from typing import Any
 from dagster_duckdb import DuckDBResource
 
 from zs_assets.assets.graph import IO_MANAGER
-from zs_assets.assets.resources import ProgressSink, Workspace
+from zs_assets.assets.resources import ProgressSink, ProviderPools, Workspace
+from zs_assets.backends.systems import SystemSpec
+from zs_assets.components.catalogue import loadable_studies
 from zs_assets.storage.io_manager import LakeIOManagerFactory
+
+
+class PoolsOfTheStudies(ProviderPools):
+    """Looks through the studies of the package and of ZS_STUDIES."""
+
+    def asking(self, system: SystemSpec) -> set[str]:
+        return {
+            graph.pool
+            for graph in loadable_studies()
+            if any(other.pool == system.pool for other in graph.systems.values())
+        }
 
 
 def study_resources(progress: ProgressSink | None = None) -> dict[str, Any]:
@@ -17,6 +30,7 @@ def study_resources(progress: ProgressSink | None = None) -> dict[str, Any]:
     return {
         "workspace": workspace,
         "progress": progress or ProgressSink(),
+        "provider_pools": PoolsOfTheStudies(),
         # In memory: the warehouse asset attaches the file it builds, so no run ever holds the shared file open.
         "duckdb": DuckDBResource(database=":memory:"),
         IO_MANAGER: LakeIOManagerFactory(root=workspace.lake_root),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 from dagster import DagsterEvent, DagsterEventType
+from dagster._utils.error import SerializableErrorInfo
 
 from zs_assets.assets.predictions_assets import UNAVAILABLE
 from zs_assets.protocol.errors import CollectionStopped, ZsAssetsError
@@ -70,12 +71,12 @@ def failure_reason(result: dg.ExecuteInProcessResult) -> str:
     return run_failure(result.all_events).sentence
 
 
-def _sentence(error: dg.SerializableErrorInfo) -> str:
+def _sentence(error: SerializableErrorInfo) -> str:
     # Dagster prints a class with its path: `zs_assets.protocol.errors.SourceError: the sentence`.
     return error.message.strip().removeprefix(f"{ZsAssetsError.__module__}.{error.cls_name}: ")
 
 
-def _own_or_innermost(error: dg.SerializableErrorInfo | None) -> dg.SerializableErrorInfo | None:
+def _own_or_innermost(error: SerializableErrorInfo | None) -> dg.SerializableErrorInfo | None:
     """The first error of ours in the chain, since its sentence names the fix; else what was raised first."""
     own = {kind.__name__ for kind in (ZsAssetsError, *_kinds_of(ZsAssetsError))}
     while error is not None and error.cls_name not in own and error.cause is not None:

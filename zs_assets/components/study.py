@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 from dagster.components.component.component_scaffolder import Scaffolder
 from dagster.components.scaffold.scaffold import ScaffoldRequest
 from pydantic import BaseModel
@@ -145,7 +146,7 @@ def study_definitions(graph: StudyGraph) -> dg.Definitions:
     )
 
 
-def _analysis_jobs(graph: StudyGraph) -> list[dg.UnresolvedAssetJobDefinition]:
+def _analysis_jobs(graph: StudyGraph) -> list[UnresolvedAssetJobDefinition]:
     """One job per analysis: their partitions differ."""
     return [
         dg.define_asset_job(
