@@ -8,6 +8,8 @@ from pathlib import Path
 import dagster as dg
 import pyarrow as pa
 import pytest
+from dagster._core.events import JobFailureData
+from dagster._utils.error import SerializableErrorInfo
 
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.components import launch
@@ -129,6 +131,39 @@ def test_a_partition_on_its_way_is_followed_and_not_submitted_again(
         assert {(outcome.result.state, outcome.result.reason) for outcome in outcomes} == {
             (State.FAILED, "The machine caught fire.")
         }
+
+
+def ask(study: StudyGraph, dataset: str, backend: str) -> PartitionTask:
+    keys = (study.key(AssetName.PREDICTIONS), study.key(AssetName.ATTEMPTS))
+    where = f"{dataset} x {backend}"
+    return PartitionTask("predictions", where, "measure", keys, study.cell(dataset, backend), (dataset, backend))
+
+
+def test_what_waits_for_a_system_that_stopped_is_cancelled(known_study: StudyGraph, monkeypatch: pytest.MonkeyPatch):
+    """A wrong key is wrong for the other dataset too; the other system's run goes on."""
+    asked = [ask(known_study, "first", "far"), ask(known_study, "second", "far"), ask(known_study, "second", "uniform")]
+    with engine(QUEUED) as waiting, RunSubmitter(waiting, "small") as submitter:
+
+        def fail(partition: str, kind: str, sentence: str) -> None:
+            (run,) = waiting.get_runs(dg.RunsFilter(tags={"dagster/partition": partition}))
+            error = SerializableErrorInfo(f"zs_assets.protocol.errors.{kind}: {sentence}\n", [], kind)
+            waiting.report_run_failed(run, "failed", JobFailureData(error=error, failure_reason=None))
+
+        looks = iter(
+            [
+                lambda: fail("far|first", "CollectionStopped", "far refused its key."),
+                lambda: fail("uniform|second", "SourceError", "No such file."),
+            ]
+        )
+        monkeypatch.setattr(launch, "sleep", lambda seconds: next(looks)())
+        outcomes = list(LaunchedRuns(known_study, waiting, submitter).carry_out(asked))
+        states = {run.tags["dagster/partition"]: run.status.value for run in waiting.get_runs()}
+    assert [(outcome.result.partition, outcome.result.reason) for outcome in outcomes] == [
+        ("first x far", "far refused its key."),
+        ("second x uniform", "No such file."),
+    ]
+    assert [outcome.result.stops_backend for outcome in outcomes] == [True, False]
+    assert states == {"far|first": "FAILURE", "far|second": "CANCELED", "uniform|second": "FAILURE"}
 
 
 def test_a_study_the_workspace_does_not_hold_is_refused_in_one_sentence(

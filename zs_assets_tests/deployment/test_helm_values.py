@@ -1,7 +1,8 @@
 """The Helm values: what the chart passes to Dagster and Kubernetes is accepted by both.
 
-The chart's own values.schema.json is in no Python package, so the pieces are checked where they end up: in dagster.yaml
-(by Dagster), and in the pod of a run (by the Kubernetes client's models, through dagster-k8s).
+The chart's own values.schema.json is in no Python package. Its closed objects refuse a key they do not know, so their keys
+are held against it here; the values are checked where they end up: in dagster.yaml (by Dagster), and in the pod of a run
+(by the Kubernetes client's models, through dagster-k8s).
 """
 
 from __future__ import annotations
@@ -74,6 +75,44 @@ def test_all_parts_run_the_image_with_the_same_environment(values: dict[str, Any
         {"repository": "registry.example:5000/team/zs-assets", "tag": "1.2", "pullPolicy": "IfNotPresent"}
     ]
     assert [part["envSecrets"] for part in parts] == 3 * [[{"name": "zs-assets-env"}]]
+
+
+# Objects of the chart's values.schema.json with "additionalProperties": false, as far as the values give them.
+CLOSED_OBJECTS = {
+    "telemetry": "enabled",
+    "runLauncher": "type config",
+    "runLauncher.config.k8sRunLauncher": (
+        "image imagePullPolicy jobNamespace loadInclusterConfig kubeconfigFile envConfigMaps envSecrets envVars "
+        "volumeMounts volumes labels failPodOnRunFailure resources schedulerName securityContext runK8sConfig"
+    ),
+    "runLauncher.config.k8sRunLauncher.runK8sConfig": (
+        "containerConfig podSpecConfig podTemplateSpecMetadata jobSpecConfig jobMetadata"
+    ),
+    "dagsterDaemon": (
+        "enabled image runCoordinator heartbeatTolerance env envConfigMaps envSecrets deploymentLabels labels "
+        "nodeSelector affinity tolerations podSecurityContext securityContext resources livenessProbe readinessProbe "
+        "startupProbe annotations runMonitoring runRetries sensors schedules schedulerName volumeMounts volumes"
+    ),
+    "dagsterDaemon.runCoordinator": "enabled type config",
+}
+# Objects without a default in the chart, whose required keys the values must bring.
+REQUIRED_KEYS = {"image": {"repository", "pullPolicy"}, "deployment": {"name", "image", "port"}}
+
+
+@pytest.mark.parametrize("path", CLOSED_OBJECTS)
+def test_the_charts_closed_objects_know_every_key(values: dict[str, Any], path: str):
+    found: Any = values
+    for part in path.split("."):
+        found = found[part]
+    assert set(found) <= set(CLOSED_OBJECTS[path].split())
+
+
+def test_the_charts_required_keys_are_there(values: dict[str, Any]):
+    (deployment,) = values["dagster-user-deployments"]["deployments"]
+    assert set(deployment) >= REQUIRED_KEYS["deployment"]
+    assert set(deployment["image"]) >= REQUIRED_KEYS["image"]
+    assert values["runLauncher"]["type"] in ("CeleryK8sRunLauncher", "K8sRunLauncher", "CustomRunLauncher")
+    assert values["dagsterDaemon"]["runCoordinator"]["type"] in ("QueuedRunCoordinator", "CustomRunCoordinator")
 
 
 def test_no_password_is_in_the_values(values: dict[str, Any]):

@@ -24,7 +24,6 @@ pytest.importorskip("s3fs", reason="needs the extra s3")
 
 # When, how fast, and beside what a call was made; everything else is the same wherever it runs.
 OF_THE_RUN = {"run_date", "asked_at", "in_flight", "wait_ms"}  # and every latency
-PART = ["--backend", "uniform", "--backend", "sparrow", "--dataset", "topics", "--dataset", "intents"]
 PILOT = ["--backend", "uniform", "--backend", "sparrow", "--backend", "minilm"]
 
 
@@ -47,7 +46,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
 @pytest.fixture(scope="module")
 def launched(engine: RunningEngine) -> dict[str, object]:
     """What `run demo --launch` reports."""
-    run = engine.command("run", "demo", *PART, "--launch", "--json")
+    run = engine.command("run", "demo", "--launch", "--json")
     assert run.returncode == 0, (run.stdout[-2000:], run.stderr[-2000:], engine.logs())
     return json.loads(run.stdout)
 
@@ -57,7 +56,7 @@ def local(engine: RunningEngine, tmp_path_factory: pytest.TempPathFactory, launc
     """The same command in one process, on a disk of its own."""
     home = tmp_path_factory.mktemp("local")
     places = {"ZS_HOME": str(home), "ZS_LAKE": str(home / "lake"), "DAGSTER_HOME": str(home / "dagster")}
-    run = engine.command("run", "demo", *PART, "--json", **places)
+    run = engine.command("run", "demo", "--json", **places)
     assert run.returncode == 0, run.stdout + run.stderr
     return json.loads(run.stdout), home / "lake" / "demo"
 
@@ -90,6 +89,7 @@ def comparable(table: pa.Table) -> pa.Table:
 def test_the_steps_are_those_of_one_process(launched: dict, local: tuple[dict, Path]):
     assert steps(launched) == steps(local[0])
     assert all(state != "failed" for _, _, state in steps(launched))
+    assert sum((step, state) == ("predictions", "made") for step, _, state in steps(launched)) == 9
 
 
 def test_the_tables_are_those_of_one_process(engine: RunningEngine, launched: dict, local: tuple[dict, Path]):
@@ -121,7 +121,7 @@ def test_the_pilot_on_real_data_is_that_of_one_process(engine: RunningEngine, tm
 
 
 def test_launching_again_keeps_what_is_there(engine: RunningEngine, launched: dict):
-    again = engine.command("run", "demo", *PART, "--launch", "--json")
+    again = engine.command("run", "demo", "--launch", "--json")
     assert again.returncode == 0, again.stdout + again.stderr
     made = {(step, state) for step, _, state in steps(json.loads(again.stdout))}
     assert ("predictions", "kept") in made and ("predictions", "made") not in made
@@ -143,19 +143,21 @@ def test_old_code_on_a_worker_is_refused_with_both_hashes(engine: RunningEngine,
     with engine.worker("old", queues="old_code", code=old):
         tags = {"dagster/partition": "minilm|topics", "dagster/partition/backend": "minilm"}
         tags |= {"dagster/partition/dataset": "topics", "dagster-celery/queue": "old_code"}
+        before = remote_tables(engine)
         launch = ["job", "launch", "-w", "workspace.yaml", "-j", "demo__measure", "--tags", json.dumps(tags)]
         done = subprocess.run(
             ["dagster", *launch], cwd=engine.folder, env=engine.environment, capture_output=True, text=True, timeout=240
         )
         assert done.returncode == 0, done.stdout + done.stderr
-        reason = failure_of(engine, "minilm|topics")
+        reason = failure_of(engine, "old_code")
         doctor = engine.command("doctor", "--json")
     hashes = {code_of(engine.code), code_of(old)}
     assert len(hashes) == 2 and all(each in reason for each in hashes), (reason, engine.logs())
     assert "restart the workers" in reason
     (worker,) = [finding for finding in json.loads(doctor.stdout) if finding["subject"].startswith("worker old")]
     assert not worker["ok"] and all(each in worker["sentence"] for each in hashes)
-    assert not any("predictions" in name and "minilm" in name for name in remote_tables(engine))
+    after = remote_tables(engine)
+    assert set(after) == set(before) and all(after[name].equals(before[name]) for name in before)
 
 
 _FAILURE = """
@@ -164,7 +166,7 @@ from zs_assets.components.run_failure import TELLING_EVENTS, run_failure
 
 with dg.DagsterInstance.get() as instance:
     for _ in range(600):
-        (run,) = instance.get_runs(dg.RunsFilter(tags={"dagster/partition": sys.argv[1]}))
+        (run,) = instance.get_runs(dg.RunsFilter(tags={"dagster-celery/queue": sys.argv[1]}))
         if run.is_finished:
             break
         time.sleep(0.2)
@@ -172,10 +174,10 @@ with dg.DagsterInstance.get() as instance:
 """
 
 
-def failure_of(engine: RunningEngine, partition: str) -> str:
-    """Why the partition's only run failed, once it has ended."""
+def failure_of(engine: RunningEngine, queue: str) -> str:
+    """Why the queue's only run failed, once it has ended."""
     run = subprocess.run(
-        [str(PYTHON), "-c", _FAILURE, partition], env=engine.environment, capture_output=True, text=True, check=True
+        [str(PYTHON), "-c", _FAILURE, queue], env=engine.environment, capture_output=True, text=True, check=True
     )
     return run.stdout
 
