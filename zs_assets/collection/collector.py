@@ -268,12 +268,10 @@ class _Collection:
             request_id=fault.request_id,
         )
         if fault.remedy is Remedy.STOP:
-            self._halt(
-                CollectionStopped(
-                    f"Backend '{self._spec.name}' refused the call ({fault}): mend it and run again; what was received "
-                    "is kept."
-                )
-            )
+            key = self._spec.key_env
+            mend = f"check the key in {key} and what it may do" if key else "mend it"
+            sentence = f"Backend '{self._spec.name}' refused the call ({fault}): {mend}, then run again."
+            self._halt(CollectionStopped(f"{sentence} What was received is kept."))
         elif wait is None:
             self._given_up += 1
             self._failures += 1

@@ -88,7 +88,7 @@ def test_what_cannot_be_followed_up_says_why(measured, server, monkeypatch):
     assert no_key.exit_code == 3 and "set OPENAI_API_KEY" in no_key.output
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
     wrong_key = CliRunner().invoke(app, FOLLOW_UP, catch_exceptions=False)
-    assert wrong_key.exit_code == 1 and "refused the call" in wrong_key.output
+    assert wrong_key.exit_code == 1 and "check the key in OPENAI_API_KEY" in wrong_key.output
     assert server.stats()["requests"] == PRESENTATIONS
 
 
