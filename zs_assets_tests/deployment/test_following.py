@@ -21,7 +21,7 @@ import pytest
 from zs_assets_tests.backends.wire_server import WireServer
 from zs_assets_tests.backends.wires import WIRES
 from zs_assets_tests.deployment.engine import PYTHON, RunningEngine, running_engine
-from zs_assets_tests.small_study import write_small_study
+from zs_assets_tests.small_study import LABELS, write_small_study
 
 pytestmark = pytest.mark.engine
 
@@ -72,9 +72,19 @@ def engine(tmp_path_factory: pytest.TempPathFactory, slow: Slow, locked: Locked)
             far = {"interface": "systemone", "title": "Far", "deployment": "hosted", "base_url": server.url}
             far |= {"provider": name, "key_env": "ZS_TEST_FAR_KEY", "model": "far-latest"}
             far |= {"limits": {"concurrency": 1}}
-            write_small_study(studies / name, name=name, backends=["far"], systems={"far": far}, analyses={})
+            more = {} if server is slow else {"datasets": four_datasets()}
+            write_small_study(studies / name, name=name, backends=["far"], systems={"far": far}, analyses={}, **more)
         with found.worker("one"):
             yield found
+
+
+def four_datasets() -> list[dict[str, Any]]:
+    """Two of one file each, so that runs wait in the pool behind one another."""
+    return [
+        {"name": f"{name}_{number}", "source": {"kind": "file", "path": f"{name}.csv", "labels": LABELS}}
+        for name in ("first", "second")
+        for number in (1, 2)
+    ]
 
 
 class Terminal:
@@ -122,6 +132,22 @@ def at_a_terminal(engine: RunningEngine, *arguments: str) -> Iterator[Terminal]:
         os.close(mine)
 
 
+_STATUSES = """
+import dagster as dg, json, sys
+
+with dg.DagsterInstance.get() as instance:
+    cells = [run for run in instance.get_runs() if run.tags.get("dagster/partition/backend")]
+    ours = [run for run in cells if any(key.path[0] == sys.argv[1] for key in run.asset_selection)]
+    print(json.dumps([run.status.value for run in ours]))
+"""
+
+
+def statuses_of_cells(engine: RunningEngine, study: str) -> list[str]:
+    command = [str(PYTHON), "-c", _STATUSES, study]
+    run = subprocess.run(command, env=engine.environment, capture_output=True, text=True, check=True)
+    return json.loads(run.stdout.strip().splitlines()[-1])
+
+
 def test_bars_show_the_workers_progress_and_control_c_leaves_the_runs_alone(engine: RunningEngine, slow: Slow):
     with at_a_terminal(engine, "run", "watched", "--launch") as terminal:
         # A count between nothing and all, from an observation that the worker wrote while it asked.
@@ -141,7 +167,14 @@ def test_a_refused_key_is_one_sentence_and_is_not_tried_on_every_dataset(engine:
     run = engine.command("run", "refused", "--launch", "--json", timeout=WITHIN_S)
     assert run.returncode == 1, (run.stdout[-2000:], run.stderr[-2000:], engine.logs())
     failed = [step for step in json.loads(run.stdout)["steps"] if step["step"] == "predictions"]
-    assert [step["state"] for step in failed] == ["failed"]
-    assert "401" in failed[0]["reason"] and "ZS_TEST_FAR_KEY" in failed[0]["reason"]
-    assert locked.texts.total() == 1
+    assert {step["state"] for step in failed} == {"failed"}
+    assert "401" in failed[0]["reason"] and "check the key in ZS_TEST_FAR_KEY" in failed[0]["reason"]
+    # The pool lets the next run begin in the moment in which the first ends; those behind it are cancelled.
+    assert locked.texts.total() <= 2
+    deadline = time.monotonic() + WITHIN_S
+    while (statuses := statuses_of_cells(engine, "refused")) and time.monotonic() < deadline:
+        if set(statuses) <= {"FAILURE", "CANCELED"}:
+            break
+        time.sleep(1)
+    assert sorted(statuses)[:2] == ["CANCELED", "CANCELED"] and set(statuses) <= {"CANCELED", "FAILURE"}
     assert "a-key" not in run.stdout + run.stderr
