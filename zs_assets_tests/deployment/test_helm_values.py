@@ -1,8 +1,8 @@
 """The Helm values: what the chart passes to Dagster and Kubernetes is accepted by both.
 
 The chart's own values.schema.json is in no Python package. Its closed objects refuse a key they do not know, so their
-keys are held against it here; the values are checked where they end up: in dagster.yaml (by Dagster), and in the pod of a
-run (by the Kubernetes client's models, through dagster-k8s).
+keys are held against it here; the values are checked where they end up: in dagster.yaml (by Dagster), and in the pod of
+a run (by the Kubernetes client's models, through dagster-k8s).
 """
 
 from __future__ import annotations
