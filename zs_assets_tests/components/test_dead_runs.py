@@ -9,6 +9,7 @@ import sys
 import dagster as dg
 import pytest
 
+from zs_assets.components import dead_runs
 from zs_assets.components.dead_runs import BEGAN, PROCESS, end_dead_runs, process_tags
 
 
@@ -61,6 +62,15 @@ def test_the_run_of_a_living_process_is_left_alone(instance):
 def test_a_process_number_given_anew_is_another_process(instance, gone):
     run = started(instance, {**gone, PROCESS: process_tags()[PROCESS]})
     assert end_dead_runs(instance) == [run.run_id]
+
+
+def test_a_run_of_another_machine_of_this_name_is_left_alone(instance, gone, tmp_path, monkeypatch):
+    started(instance, gone)
+    other = tmp_path / "machine-id"
+    other.write_text("0123456789abcdef0123456789abcdef\n")
+    monkeypatch.setattr(dead_runs, "MACHINE_ID", other)
+    assert end_dead_runs(instance) == []
+    assert "0123456789abcdef" not in " ".join(process_tags().values())
 
 
 def test_runs_of_the_ui_are_none_of_ours(instance):
