@@ -35,7 +35,7 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
 
 
 def _host() -> str:
-    """This machine: its name, and a hash of its id where it has one, since two machines of one instance may share a name.
+    """This machine: its name, and a hash of its id where it has one, since two machines may share a name.
 
     The id itself is private to the machine (machine-id(5)).
     """
