@@ -22,29 +22,39 @@ SILENT_CHECKS = 4
 
 
 class WatchingCeleryRunLauncher(CeleryRunLauncher):
-    """A task that Celery calls begun is looked for among the workers at every health check."""
+    """A task that Celery does not call ended is looked for among the workers at every health check."""
 
     def __init__(self, **settings: Any):
         super().__init__(**settings)
         self._unseen: Counter[str] = Counter()  # task -> checks in a row that did not find it
 
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
-        """As Dagster's; FAILED too where a living worker does not know the task, or none answers for it any more."""
+        """As Dagster's where Celery knows how the task ended; else what the workers say of it.
+
+        Celery knows nothing of a task (PENDING) also after its result store lost its data, while a worker goes on.
+        """
+        task = run.tags.get(DAGSTER_CELERY_TASK_ID_TAG)
+        if task is None:
+            return CheckRunHealthResult(WorkerStatus.RUNNING, "Not Celery's: another process carries this run out.")
         health = super().check_run_worker_health(run)
-        task = run.tags[DAGSTER_CELERY_TASK_ID_TAG]
-        if health.status is not WorkerStatus.RUNNING:
+        if health.status not in (WorkerStatus.RUNNING, WorkerStatus.UNKNOWN):
             self._unseen.pop(task, None)
             return health
         if self._is_held(task):
             self._unseen.pop(task, None)
-            return health
+            return CheckRunHealthResult(WorkerStatus.RUNNING)
         self._unseen[task] += 1
         if self._unseen[task] < SILENT_CHECKS:
-            return health
+            return CheckRunHealthResult(WorkerStatus.RUNNING)
         del self._unseen[task]
         return CheckRunHealthResult(
             WorkerStatus.FAILED, f"The worker that began Celery task {task} is gone: no worker has it any more."
         )
+
+    def get_run_worker_debug_info(self, run: DagsterRun, include_container_logs: bool | None = True) -> str | None:
+        if DAGSTER_CELERY_TASK_ID_TAG not in run.tags:
+            return None
+        return super().get_run_worker_debug_info(run, include_container_logs)
 
     def _is_held(self, task: str) -> bool:
         """Whether a worker that answers now has the task, running or reserved."""
