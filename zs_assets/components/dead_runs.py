@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import socket
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
@@ -16,18 +18,28 @@ from zs_assets.protocol.hashing import sha256_json
 from zs_assets.protocol.names import PROCESS_TAG
 
 HOST, PROCESS, BEGAN = "zs_assets/host", PROCESS_TAG, "zs_assets/process_began"
+BOOT, NAMESPACE = "zs_assets/boot", "zs_assets/process_namespace"
+SILENT_S = 900.0
+"""A run of another namespace of processes (a container) counts as dead when it has said nothing for so long: a step
+that asks says something every few seconds, and none computes for a quarter of an hour."""
 MACHINE_ID = Path("/etc/machine-id")
 
 
 def process_tags() -> dict[str, str]:
     """Tags of a run that say which process carries it out."""
-    return {HOST: _host(), PROCESS: str(os.getpid()), BEGAN: _began(os.getpid())}
+    return {
+        HOST: _host(),
+        BOOT: _boot(),
+        NAMESPACE: _namespace(),
+        PROCESS: str(os.getpid()),
+        BEGAN: _began(os.getpid()),
+    }
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     """Reports runs of processes of this machine that are gone as failed and frees their pools; returns their ids."""
     here = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED], tags={HOST: _host()})
-    dead = [run for run in instance.get_runs(here) if not _is_alive(int(run.tags[PROCESS]), run.tags[BEGAN])]
+    dead = [run for run in instance.get_runs(here) if not _may_live(instance, run)]
     for run in dead:
         instance.report_run_failed(run, "The process of this run ended before it did; its journal keeps every reply.")
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
@@ -44,6 +56,30 @@ def _host() -> str:
     except (OSError, UnicodeDecodeError):
         known_as = ""
     return f"{socket.gethostname()} {sha256_json(['zs-assets', known_as])[:12]}" if known_as else socket.gethostname()
+
+
+def _may_live(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Process numbers mean something within one boot of the machine and one namespace of processes."""
+    tags = run.tags
+    if tags.get(BOOT, "") != _boot():
+        return False
+    if tags.get(NAMESPACE, "") == _namespace():
+        return _is_alive(int(tags[PROCESS]), tags[BEGAN])
+    said = instance.get_records_for_run(run.run_id, limit=1, ascending=False).records
+    return bool(said) and time.time() - said[0].event_log_entry.timestamp < SILENT_S
+
+
+def _boot() -> str:
+    """Which start of the machine this is; empty where the system does not say."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return ""
+
+
+def _namespace() -> str:
+    with suppress(OSError):
+        return os.readlink("/proc/self/ns/pid")
+    return ""
 
 
 def _is_alive(process: int, began: str) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 
 import dagster as dg
 import pytest
 
 from zs_assets.components import dead_runs
-from zs_assets.components.dead_runs import BEGAN, PROCESS, end_dead_runs, process_tags
+from zs_assets.components.dead_runs import BEGAN, BOOT, NAMESPACE, PROCESS, SILENT_S, end_dead_runs, process_tags
 
 
 @dg.op(pool="one_at_a_time")
@@ -71,6 +72,22 @@ def test_a_run_of_another_machine_of_this_name_is_left_alone(instance, gone, tmp
     monkeypatch.setattr(dead_runs, "MACHINE_ID", other)
     assert end_dead_runs(instance) == []
     assert "0123456789abcdef" not in " ".join(process_tags().values())
+
+
+def test_a_run_of_an_earlier_boot_is_dead(instance):
+    run = started(instance, {**process_tags(), BOOT: "an earlier one"})
+    assert end_dead_runs(instance) == [run.run_id]
+
+
+def test_a_run_of_another_container_is_dead_only_after_a_long_silence(instance, gone, monkeypatch):
+    """Its process number says nothing here."""
+    run = started(instance, {**gone, NAMESPACE: "pid:[1]"})
+    instance.report_engine_event("still here", run)
+    assert end_dead_runs(instance) == []
+    now = time.time()
+    monkeypatch.setattr(dead_runs.time, "time", lambda: now + SILENT_S + 1)
+    assert end_dead_runs(instance) == [run.run_id]
+    assert places_taken(instance) == 0
 
 
 def test_runs_of_the_ui_are_none_of_ours(instance):
