@@ -1,7 +1,8 @@
 """A journal's copy on a remote lake: sealed segments under running numbers, each created on condition that it is new.
 
 The condition is what keeps two workers apart. Whoever opens a journal creates the next number; a worker that was
-thought dead meets that object with its next upload and stops. The claim is never deleted, not even when its lines were
+thought dead meets that object with its next upload and stops. A worker that meets an object of its own, whose answer
+was lost on the way, goes on from it: each opening has a token that every object of its own carries. The claim is never deleted, not even when its lines were
 merged into a larger segment, or a worker that slept through the merge would find its number free again.
 
 Whether the last writer still lives is told by what it does, not by clocks, which differ between machines: it uploads
@@ -99,6 +100,8 @@ class RemoteJournal:
         self._spans: list[Span] = []
         self._sizes: dict[Span, int] = {}
         self._claims: set[Span] = set()
+        self._merging: list[Span] = []  # segments whose merge has begun
+        self.size = 0  # bytes of the journal's lines that are known to be on the lake
         self._last_put = time.monotonic()
 
     def fetch(self) -> bytes:
@@ -113,6 +116,7 @@ class RemoteJournal:
         self._spans = [segment.span for segment in segments]
         self._sizes = {segment.span: len(segment.lines) for segment in segments}
         self._claims = {segment.span for segment in segments if segment.claim}
+        self.size = sum(self._sizes.values())
         return b"".join(segment.lines for segment in segments)
 
     def _refuse_a_living_writer(self, last: Segment) -> None:
@@ -130,24 +134,55 @@ class RemoteJournal:
     def claim(self, lines: bytes) -> None:
         """Takes the journal over with its next number, which also carries what the lake lacks. Raises as `put`."""
         self.put(lines, claim=True)
-        self._claims.add(self._spans[-1])
 
     def put(self, lines: bytes, *, claim: bool = False, ends: bool = False) -> None:
-        """One segment of whole lines.
+        """Whole lines as one segment; after a put whose answer was lost, what did not arrive with it as another one.
+
+        `size` tells what is on the lake, also after a failure.
 
         Raises JournalError, naming the other worker, if one has taken the journal over; StorageError.
         """
-        number = self._spans[-1].last + 1 if self._spans else 1
-        span = Span(number, number)
-        if not create_once(self.folder / span.name, self._object(lines, claim=claim, ends=ends)):
-            found = _read(self.folder, span)
-            who = found.writer if found else "unknown"
-            raise JournalError(
-                f"Another worker has taken over {shown(self.folder)} ({who}): this one stops; what it received and had "
-                "not uploaded is in its local journal, and is uploaded when this partition is run here again."
-            )
+        while True:
+            number = self._spans[-1].last + 1 if self._spans else 1
+            span = Span(number, number)
+            if create_once(self.folder / span.name, self._object(lines, claim=claim, ends=ends)):
+                self._holds(span, len(lines), claim)
+                return
+            found = self._own(span)
+            if not lines.startswith(found.lines):
+                raise self._other_lines(span)
+            self._holds(span, len(found.lines), found.claim)
+            lines = lines[len(found.lines) :]
+            if not lines and (found.ends or not ends):
+                return
+            claim = False
+
+    def _own(self, span: Span) -> Segment:
+        """The segment that is there already, if this writer sent it and its answer was lost; JournalError otherwise."""
+        found = _read(self.folder, span)
+        if found is not None and found.writer.token == self.writer.token:
+            return found
+        raise self._taken_over(found)
+
+    def _taken_over(self, found: Segment | None) -> JournalError:
+        return JournalError(
+            f"Another worker has taken over {shown(self.folder)} ({found.writer if found else 'unknown'}): this one "
+            "stops; what it received and had not uploaded is in its local journal, and is uploaded when this partition "
+            "is run here again."
+        )
+
+    def _other_lines(self, span: Span) -> JournalError:
+        return JournalError(
+            f"{shown(self.folder / span.name)} holds other lines than this worker sent: restore it from the bucket's "
+            "versions, then run again here; what was received is in the local journal."
+        )
+
+    def _holds(self, span: Span, size: int, claim: bool) -> None:
         self._spans.append(span)
-        self._sizes[span] = len(lines)
+        self._sizes[span] = size
+        self.size += size
+        if claim:
+            self._claims.add(span)
         self._last_put = time.monotonic()
 
     def seconds_to_beat(self) -> float:
@@ -157,20 +192,34 @@ class RemoteJournal:
     def merge(self, lines_of: Callable[[int, int], bytes], *, at_the_end: bool = False) -> None:
         """Replaces many small segments by larger ones; killed in between, it leaves segments that readers pass over.
 
-        `lines_of(offset, size)` gives bytes of the journal, read from the local copy. Raises StorageError.
+        A merge that the store's silence cut off is finished first: one of more segments would leave its object beside
+        the new one for good. `lines_of(offset, size)` gives bytes of the journal, read from the local copy.
+
+        Raises JournalError, StorageError.
         """
+        if self._merging:
+            self._replace(self._merging, lines_of, ends=False)
         groups = to_merge_at_the_end(self._spans, self._sizes) if at_the_end else [to_merge(self._spans, self._sizes)]
         for group in filter(None, groups):
-            place = self._spans.index(group[0])
-            offset = sum(self._sizes[span] for span in self._spans[:place])
-            size = sum(self._sizes[span] for span in group)
-            whole = merged(group)
-            ends = at_the_end and group[-1] == self._spans[-1]
+            self._replace(group, lines_of, ends=at_the_end and group[-1] == self._spans[-1])
+
+    def _replace(self, group: list[Span], lines_of: Callable[[int, int], bytes], *, ends: bool) -> None:
+        self._merging = group
+        place = self._spans.index(group[0])
+        offset = sum(self._sizes[span] for span in self._spans[:place])
+        size = sum(self._sizes[span] for span in group)
+        whole, lines = merged(group), lines_of(offset, size)
+        if not create_once(self.folder / whole.name, self._object(lines, claim=False, ends=ends)):
+            found = _read(self.folder, whole)
             # Another's merge of the same numbers holds the same lines: which of the two stands does not matter.
-            create_once(self.folder / whole.name, self._object(lines_of(offset, size), claim=False, ends=ends))
-            delete_objects([self.folder / span.name for span in group if span not in self._claims])
-            self._spans[place : place + len(group)] = [whole]
-            self._sizes[whole] = size
+            if found is None:
+                raise self._taken_over(found)
+            if found.lines != lines:
+                raise self._other_lines(whole)
+        delete_objects([self.folder / span.name for span in group if span not in self._claims])
+        self._spans[place : place + len(group)] = [whole]
+        self._sizes[whole] = size
+        self._merging = []
 
     def _object(self, lines: bytes, *, claim: bool, ends: bool) -> bytes:
         head: dict[str, Any] = {

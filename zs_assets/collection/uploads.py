@@ -36,12 +36,16 @@ class Uploads:
         self._wake = wake  # of the syncing thread
         self._remote = RemoteJournal(place.folder, Writer.here(run_id))
         self._fd = -1
-        self.uploaded = 0  # bytes of the local file that the lake holds
         self.failure: JournalError | None = None
         self._waiting: list[_Waiter] = []
         self._lock = threading.Lock()  # of what waits
         self._last = 0.0
         self._silent_since: float | None = None
+
+    @property
+    def uploaded(self) -> int:
+        """Bytes of the local file that the lake holds."""
+        return self._remote.size
 
     @property
     def address(self) -> str:
@@ -68,15 +72,26 @@ class Uploads:
         The lake first: killed in between, the local copy still holds what only it had. Raises as RemoteJournal.put.
         """
         extra = lacking(lake, local) if lake or local else first_line
-        self._remote.claim(extra)
-        self._last = time.monotonic()
+        self._claim(extra)
         self._place.mark.write_text(self._remote.journal)
         whole = lake + extra
         kept = len(local) if whole.startswith(local) else common_lines(whole, local)
         os.ftruncate(self._fd, kept)
         _write(self._fd, whole[kept:])
         os.fsync(self._fd)
-        self.uploaded = len(whole)
+
+    def _claim(self, lines: bytes) -> None:
+        """Tries again for as long as a put does: the next opening would wait for this one's claim to fall silent."""
+        begun = time.monotonic()
+        while True:
+            self._last = time.monotonic()
+            try:
+                self._remote.claim(lines)
+                return
+            except StoreUnreachable:
+                if time.monotonic() - begun > PATIENCE_S:
+                    raise
+                time.sleep(UPLOAD_EVERY_S)
 
     def seconds_to_next(self, size: int) -> float:
         """How long the syncing thread may sleep with nothing new to do; `size` is the journal's, in bytes."""
@@ -129,12 +144,15 @@ class Uploads:
     def _put(self, size: int, *, ends: bool = False) -> bool:
         """One segment; False if the store did not answer. Any other failure is kept for whoever asks next."""
         self._last = time.monotonic()
+        before = self.uploaded
         try:
-            self._remote.put(os.pread(self._fd, size - self.uploaded, self.uploaded), ends=ends)
-            self.uploaded = size
+            self._remote.put(os.pread(self._fd, size - before, before), ends=ends)
             self._release()
             self._remote.merge(lambda offset, length: os.pread(self._fd, length, offset), at_the_end=ends)
         except StoreUnreachable as error:
+            if self.uploaded > before:  # it answered: what an earlier put had sent was found there
+                self._silent_since = None
+                self._release()
             self._silent_since = self._silent_since or time.monotonic()
             if time.monotonic() - self._silent_since > PATIENCE_S:
                 self.fail(self._in_our_words(error))

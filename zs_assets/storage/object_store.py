@@ -127,7 +127,11 @@ def _takes_conditions(filesystem: Any) -> bool:
 
 
 def _holds(path: UPath, data: bytes) -> bool:
-    return bool(path.fs.cat_file(path.path) == data)
+    """False for an object that was deleted since the store refused the create: it was not ours to keep."""
+    try:
+        return bool(path.fs.cat_file(path.path) == data)
+    except FileNotFoundError:
+        return False
 
 
 def _link_once(path: Path, data: bytes) -> bool:

@@ -16,35 +16,15 @@ from zs_assets.collection.remote_journal import read_segments
 from zs_assets.collection.segments import LEFT_ALONE, spans_of
 from zs_assets.collection.writer import Writer
 from zs_assets.protocol.errors import CollectionStopped, JournalError
-from zs_assets.storage.journal_place import JournalPlace
 from zs_assets.storage.object_store import delete_objects, move_objects, object_bytes, object_names, store_path
 from zs_assets_tests.collection.jev_run import header
+from zs_assets_tests.collection.remote_copies import held, place
 from zs_assets_tests.collection.scripted import SPEC, Scripted, collect_scripted
 
 COUNT = 12
 FREE = SPEC.model_copy(update={"deployment": "local"})
+pytestmark = pytest.mark.usefixtures("short_waits")
 ELSEWHERE = Writer(host="gpu-7", pid=4242, run_id="run-9", machine="another boot")
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> str:
-    return f"memory://journals/{tmp_path.name}"
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seconds of real life are fractions here."""
-    monkeypatch.setattr(remote_journal, "LEASE_S", 0.6)
-    monkeypatch.setattr(remote_journal, "LOOK_EVERY_S", 0.05)
-    monkeypatch.setattr(uploads, "UPLOAD_EVERY_S", 0.05)
-
-
-def place(tmp_path: Path, lake: str, worker: str = "one") -> JournalPlace:
-    return JournalPlace(tmp_path / worker / "journal.jsonl", lake)
-
-
-def held(lake: str) -> bytes:
-    return b"".join(segment.lines for segment in read_segments(store_path(lake)))
 
 
 class Stops(Scripted):
