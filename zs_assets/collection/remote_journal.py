@@ -2,8 +2,10 @@
 
 The condition is what keeps two workers apart. Whoever opens a journal creates the next number; a worker that was
 thought dead meets that object with its next upload and stops. A worker that meets an object of its own, whose answer
-was lost on the way, goes on from it: each opening has a token that every object of its own carries. The claim is never deleted, not even when its lines were
-merged into a larger segment, or a worker that slept through the merge would find its number free again.
+was lost on the way, goes on from it: each opening has a token, which every object of its carries.
+
+The claim is never deleted, not even when its lines were merged into a larger segment, or a worker that slept through
+the merge would find its number free again.
 
 Whether the last writer still lives is told by what it does, not by clocks, which differ between machines: it uploads
 something every few seconds, if only an empty segment.

@@ -125,14 +125,11 @@ def test_a_merge_whose_answer_was_lost_is_finished_before_another_begins(lake: s
         merge()
     journal.put(whole[6:8])
     merge()
-    assert names == [
-        f"{name}.jsonl"
-        for name in ("000001-000001", "000002-000002", "000003-000003", "000001-000003")
-        + ("000004-000004", "000001-000003")
-    ]
+    merged, singles = "000001-000003", [f"{number:06d}-{number:06d}" for number in (1, 2, 3, 4)]
+    assert [name.removesuffix(".jsonl") for name in names] == [*singles[:3], merged, singles[3], merged]
     # The claim stays; of the rest nothing lies beside the merged segment.
     kept = spans_of(object_names(store_path(lake)))
-    assert [span.name[:13] for span in kept] == ["000001-000001", "000001-000003", "000004-000004"]
+    assert [span.name for span in kept] == [f"{name}.jsonl" for name in (singles[0], merged, singles[3])]
     assert len(standing(kept)) == 2 and held(lake) == whole[:8]
 
 
