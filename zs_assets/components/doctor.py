@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,25 +11,34 @@ from zs_assets.assets.resources import Workspace
 from zs_assets.backends.probe import probe
 from zs_assets.backends.registry import check_ready
 from zs_assets.backends.systems import known_systems
-from zs_assets.components.catalogue import all_studies
+from zs_assets.components.catalogue import all_studies, loadable_studies
 from zs_assets.components.dagster_runs import queue_is_served
-from zs_assets.components.engine_check import Finding, check_engine, check_lake
+from zs_assets.components.engine_check import DATABASE, VARIABLES, check_engine
+from zs_assets.components.finding import Finding, at_once
 from zs_assets.components.instance import dagster_instance
+from zs_assets.components.place_check import check_folder, check_lake
+from zs_assets.components.worker_check import Expected, QueueNeed, own_surroundings, queue_needs
 from zs_assets.protocol.errors import StudyError, ZsAssetsError
-from zs_assets.storage.object_store import is_remote
+
+INSTANCE = "Dagster instance"
+NO_CONFIG = "correct it to the folder that `zs-assets deploy` wrote, or unset it for the instance in ZS_HOME."
 
 
 def check_installation() -> list[Finding]:
     """Folders, lake, engine, instance, studies and what each backend needs; no system is asked."""
-    engine = list(check_engine(dagster_home(), _queues()))
-    # A database that does not answer keeps Dagster trying for a minute, and says no more.
-    instance = [_instance()] if all(finding.ok for finding in engine if finding.subject == "database") else []
-    return [*_folders(), *engine, *instance, _studies(), *_backends()]
+    workspace = Workspace.from_environment()
+    home, expected = dagster_home(), Expected(_needs(), own_surroundings())
+    checked = at_once(
+        lambda: [check_folder("ZS_HOME", workspace.places.home)],
+        lambda: [check_lake(workspace.lake_root)],
+        lambda: check_engine(home, expected),
+    )
+    return [*checked, *_instance(home, checked), _studies(), *_backends()]
 
 
 def dagster_home() -> Path:
     """The user's DAGSTER_HOME, or that of this installation."""
-    return Path(os.environ.get("DAGSTER_HOME") or Workspace.from_environment().places.dagster_home)
+    return Path(os.environ.get("DAGSTER_HOME") or Workspace.from_environment().places.dagster_home).absolute()
 
 
 def check_system(name: str) -> list[Finding]:
@@ -47,46 +55,44 @@ def check_system(name: str) -> list[Finding]:
         return [Finding(name, False, str(error))]
 
 
-def _folders() -> Iterator[Finding]:
-    workspace = Workspace.from_environment()
-    yield _writable("ZS_HOME", workspace.places.home)
-    if is_remote(workspace.lake_root):
-        yield check_lake(workspace.lake_root)
-    else:
-        yield _writable("ZS_LAKE", Path(workspace.lake_root))
+def _instance(home: Path, checked: list[Finding]) -> Iterator[Finding]:
+    """Opened only where there is one: opening makes what is not there.
+
+    Without a variable or a database Dagster keeps trying for a minute, and says no more than was found already.
+    """
+    named = os.environ.get("DAGSTER_HOME")
+    if named and not Path(named).is_absolute():
+        sentence = f"DAGSTER_HOME names {named}, which is relative, and Dagster refuses it: export DAGSTER_HOME={home}"
+        yield Finding(INSTANCE, False, sentence)
+    elif named and not (home / "dagster.yaml").is_file():
+        sentence = f"DAGSTER_HOME names {home}, where there is no dagster.yaml: {NO_CONFIG}"
+        yield Finding(INSTANCE, False, sentence)
+    elif not (home / "dagster.yaml").is_file():
+        yield Finding(INSTANCE, True, f"{home} is not there yet: the first run makes it.")
+    elif all(finding.ok for finding in checked if finding.subject in (VARIABLES, DATABASE)):
+        yield _opened()
 
 
-def _writable(name: str, folder: Path) -> Finding:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return Finding(name, True, f"{folder} is writable.")
-    except OSError as error:
-        return Finding(
-            name, False, f"{folder} is not writable ({error.strerror}): set {name} to a folder you may write."
-        )
-
-
-def _instance() -> Finding:
+def _opened() -> Finding:
     try:
         with dagster_instance() as instance:
             instance.get_runs(limit=1)
             served = queue_is_served(instance)
     except Exception as error:  # whatever Dagster or its storage raises is the finding
-        return Finding("Dagster instance", False, f"cannot be opened: {error}")
+        said = (str(error) or type(error).__name__).strip().splitlines()[0]
+        return Finding(INSTANCE, False, f"cannot be opened: {said}")
     sentence = f"{os.environ['DAGSTER_HOME']} opens."
     if not served:
         sentence += " No daemon reports to it: launched runs and backfills wait until `dagster-daemon run` runs."
-    return Finding("Dagster instance", True, sentence)
+    return Finding(INSTANCE, True, sentence)
 
 
-def _queues() -> frozenset[str]:
-    """Kinds of machine that the systems of the studies need, and that of runs without a system."""
+def _needs() -> dict[str, QueueNeed]:
+    """Kinds of machine that the studies' runs need."""
     try:
-        found = {system.queue for study in all_studies().values() for system in study.systems.values()}
+        return queue_needs(loadable_studies())
     except ZsAssetsError:
-        return frozenset({"cpu"})  # what is wrong is a finding of its own
-    return frozenset(found | {"cpu"})
+        return queue_needs(())  # what is wrong is a finding of its own
 
 
 def _studies() -> Finding:

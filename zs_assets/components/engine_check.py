@@ -1,4 +1,4 @@
-"""Whether the parts of an engine answer: database, queue, workers, and the lake on an object store.
+"""Whether the parts of an engine answer: its variables, database, queue and workers; and whether a launch would work.
 
 Each part is asked shortly and by itself, before Dagster opens them all: it would try again for a minute, and answer
 with a page that may hold the password.
@@ -7,94 +7,148 @@ with a page that may hold the password.
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
 
-from zs_assets.protocol.code_identity import WORKER_COMMAND, code_identity
-from zs_assets.protocol.errors import StorageError
-from zs_assets.storage.object_store import delete_objects, keeps_conditions, object_bytes, put_object, store_path
+from zs_assets.components.catalogue import find_study
+from zs_assets.components.finding import ANSWER_WITHIN_S, Finding, at_once
+from zs_assets.components.place_check import check_lake
+from zs_assets.components.worker_check import (
+    Expected,
+    QueueNeed,
+    Surroundings,
+    check_workers,
+    queue_needs,
+    study_sha256,
+    told_lake,
+)
 
-ANSWER_WITHIN_S = 3
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing checked. A finding that is not required may be absent without harm."""
-
-    subject: str
-    ok: bool
-    sentence: str
-    required: bool = True
-
-
-class Unset(Exception):
-    """A variable that dagster.yaml names is not in the environment."""
+VARIABLES = "environment"
+DATABASE = "database"
+LAUNCH_PATIENCE_S = 1.0
+"""Workers of a healthy engine answer within 0.1 s; only where one seems to be missing is more time given."""
 
 
-def check_engine(home: Path, queues: frozenset[str]) -> Iterator[Finding]:
-    """Database, broker and workers that `home`/dagster.yaml names; nothing where it names none.
+def launch_problems(home: Path, lake: str, study: str, backends: Collection[str] = ()) -> list[str]:
+    """Why runs of a study that are submitted now would wait, fail, or write where nobody reads.
+
+    Parameters
+    ----------
+    home
+        DAGSTER_HOME. Without a dagster.yaml there, or with one that names no engine, only the lake is asked.
+    lake
+        ZS_LAKE: a folder or an fsspec URL.
+    study
+        Name of the study.
+    backends
+        The systems that will be asked; all of the study's where none is named.
+
+    Returns
+    -------
+    list of str
+        One sentence each: variables that are missing, a database or queue that does not answer, a queue that no worker
+        serves, a lake that cannot be written, workers with other code, another lake or without the study.
+
+    Raises
+    ------
+    StudyError
+        There is no such study, or it is broken.
+    """
+    graph = find_study(study)
+    own = Surroundings(told_lake(lake), {study: study_sha256(graph)})
+    expected = Expected(queue_needs([graph], backends), own, every_worker=False, patience_s=LAUNCH_PATIENCE_S)
+    findings = at_once(lambda: check_engine(home, expected), lambda: [check_lake(lake)])
+    return [_alone(finding) for finding in findings if not finding.ok]
+
+
+def _alone(finding: Finding) -> str:
+    """The sentence without a subject before it: those about a worker begin with the verb."""
+    is_worker = finding.subject.startswith("worker ")
+    return f"W{finding.subject[1:]} {finding.sentence}" if is_worker else finding.sentence
+
+
+def check_engine(home: Path, expected: Expected) -> list[Finding]:
+    """Variables, database, broker and workers that `home`/dagster.yaml names; nothing where it names none.
 
     Parameters
     ----------
     home
         DAGSTER_HOME.
-    queues
-        Kinds of machine that the studies' systems need.
+    expected
+        What the workers should be like.
     """
-    try:
-        config = yaml.safe_load((home / "dagster.yaml").read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError):
-        return  # opening the instance says what is wrong with the file
-    try:
-        database = (config.get("storage") or {}).get("postgres", {}).get("postgres_db")
-        if database is not None:
-            yield _postgres(_resolved(database))
-        launcher = config.get("run_launcher") or {}
-        if "Celery" in str(launcher.get("class")):
-            yield from _celery(_resolved(launcher.get("config") or {}), queues)
-    except Unset as unset:
-        yield Finding("engine", False, f"{home / 'dagster.yaml'} reads {unset} from the environment: set it (.env).")
+    config = _config(home)
+    missing = [name for name in sorted(_variables(config)) if name not in os.environ]
+    unset = [_unset(home, missing)] if missing else []
+    return [*unset, *at_once(lambda: list(_database(config)), lambda: list(_celery(config, expected)))]
 
 
-def check_lake(root: str) -> Finding:
-    """Writes, reads, creates once and deletes probe objects on an object store."""
-    folder = store_path(root)
-    probe = folder / f".probe-{uuid.uuid4().hex}"
+def _config(home: Path) -> Mapping[str, Any]:
+    """Of a file that cannot be read nothing is asked: opening the instance says what is wrong with it."""
     try:
-        put_object(probe, b"probe")
-        read = object_bytes(probe)
-        delete_objects([probe])
-        conditional = keeps_conditions(folder)
-    except StorageError as error:
-        return Finding("ZS_LAKE", False, str(error))
-    if read != b"probe":
-        return Finding("ZS_LAKE", False, f"{root} does not give back what was written: use another store.")
-    if not conditional:
-        what = "overwrites what was to be created once, so a frozen manifest could be replaced"
-        return Finding("ZS_LAKE", False, f"{root} {what}: use a store with conditional writes.")
-    return Finding("ZS_LAKE", True, f"{root} takes, keeps, gives back and deletes objects.")
+        config = yaml.safe_load((home / "dagster.yaml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return {}
+    return config if isinstance(config, Mapping) else {}
+
+
+def _variables(value: Any) -> Iterator[str]:
+    """Names of all `{env: NAME}` in the settings."""
+    if isinstance(value, Mapping):
+        if set(value) == {"env"}:
+            yield str(value["env"])
+        else:
+            for each in value.values():
+                yield from _variables(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _variables(each)
+
+
+def _unset(home: Path, names: list[str]) -> Finding:
+    sentence = (
+        f"{home / 'dagster.yaml'} reads {', '.join(names)} from the environment, and nothing is set there. "
+        "In the folder of .env: set -a; . ./.env; set +a"
+    )
+    return Finding(VARIABLES, False, sentence)
 
 
 def _resolved(value: Any) -> Any:
-    """The settings with `{env: NAME}` replaced by the variable; raises Unset."""
+    """The settings with `{env: NAME}` replaced by the variable."""
     if isinstance(value, Mapping):
         if set(value) == {"env"}:
-            if value["env"] not in os.environ:
-                raise Unset(value["env"])
-            return os.environ[value["env"]]
+            return os.environ.get(value["env"])
         return {name: _resolved(each) for name, each in value.items()}
     return value
 
 
-def _postgres(settings: Mapping[str, Any]) -> Finding:
-    import psycopg2
+def _is_complete(settings: Any) -> bool:
+    """What is missing has been said; the rest cannot be asked without it."""
+    return all(name in os.environ for name in _variables(settings))
 
+
+def _source(setting: Any) -> str:
+    """Where a user corrects a setting: a variable, or the file itself."""
+    return setting["env"] if isinstance(setting, Mapping) and set(setting) == {"env"} else "the address in dagster.yaml"
+
+
+def _database(config: Mapping[str, Any]) -> Iterator[Finding]:
+    database = ((config.get("storage") or {}).get("postgres") or {}).get("postgres_db")
+    if database is not None and _is_complete(database):
+        yield _postgres(_resolved(database))
+
+
+def _postgres(settings: Mapping[str, Any]) -> Finding:
+    try:
+        import psycopg2
+    except ImportError:
+        return Finding(
+            DATABASE, False, "dagster.yaml names PostgreSQL: pip install dagster-postgres, as the extra does."
+        )
     host, port = settings.get("hostname"), settings.get("port") or 5432
     user, database = settings.get("username"), settings.get("db_name")
     where = f"PostgreSQL at {host}:{port}"
@@ -117,67 +171,32 @@ def _postgres(settings: Mapping[str, Any]) -> Finding:
             what = f"has no user {user}: create it, or correct its name"
         else:
             what = "does not answer: start it, or correct its host and port"
-        return Finding("database", False, f"{where} {what}.")
-    return Finding("database", True, f"{where} answers.")
+        return Finding(DATABASE, False, f"{where} {what}.")
+    return Finding(DATABASE, True, f"{where} answers.")
 
 
-def _celery(settings: Mapping[str, Any], queues: frozenset[str]) -> Iterator[Finding]:
-    from celery import Celery
-
-    broker, results = settings.get("broker") or "amqp://localhost", settings.get("backend")
-    problems = [
-        problem
-        for name, url in (("queue", broker), ("results", results))
-        if url and (problem := _unreachable(str(url))) is not None and (name == "queue" or url != broker)
-    ]
-    if problems:
-        yield Finding("queue", False, problems[0])
+def _celery(config: Mapping[str, Any], expected: Expected) -> Iterator[Finding]:
+    launcher = config.get("run_launcher") or {}
+    settings = launcher.get("config") or {}
+    if "Celery" not in str(launcher.get("class")) or not _is_complete(settings):
         return
-    yield Finding("queue", True, f"{_shown(str(broker))} answers.")
-    with Celery("doctor", broker=broker) as app:
-        served = app.control.inspect(timeout=ANSWER_WITHIN_S).active_queues() or {}
-        codes = app.control.broadcast(WORKER_COMMAND, reply=True, timeout=ANSWER_WITHIN_S) if served else []
-    yield _queues(served, queues)
-    if served:
-        yield from _codes(served, codes or [])
+    broker = str(_resolved(settings.get("broker")) or "amqp://localhost")
+    results = _resolved(settings.get("backend")) or broker
+    problem = _unreachable(broker, _source(settings.get("broker")))
+    if problem is None and results != broker and "://" in str(results):
+        problem = _unreachable(str(results), _source(settings.get("backend")))
+    if problem is not None:
+        yield Finding("queue", False, problem)
+        return
+    yield Finding("queue", True, f"{_shown(broker)} answers.")
+    yield from check_workers(broker, _as_routed(config, settings, expected))
 
 
-def _queues(served: Mapping[str, Any], queues: frozenset[str]) -> Finding:
-    if not served:
-        return Finding("workers", False, "No worker answers: start one with `dagster-celery worker start` (README).")
-    found = {queue["name"] for each in served.values() for queue in each}
-    missing = sorted(queues - found)
-    if missing:
-        sentence = f"No worker serves {', '.join(missing)}: runs of these systems would wait; start one with -q."
-        return Finding("workers", False, sentence, required=False)
-    return Finding("workers", True, f"{len(served)} serve {', '.join(sorted(found))}.")
-
-
-def _codes(served: Mapping[str, Any], replies: list[Mapping[str, Any]]) -> Iterator[Finding]:
-    """One finding per worker: the same code as ours, other code, or none that it could name."""
-    own = code_identity().code_sha256
-    said = {worker: reply for each in replies for worker, reply in each.items()}
-    for worker in sorted(served):
-        code = (said.get(worker) or {}).get("code_sha256")
-        if code == own:
-            yield Finding(f"worker {worker}", True, "runs the same code as this command.")
-        elif code is None:
-            yield Finding(
-                f"worker {worker}",
-                False,
-                "does not say which code it runs: start it with the worker.yaml of `zs-assets deploy celery`.",
-            )
-        else:
-            yield Finding(
-                f"worker {worker}",
-                False,
-                f"runs code {code} and this command {own}: install the same zs-assets on both and restart the worker.",
-            )
-
-
-def _unreachable(url: str) -> str | None:
-    from kombu import Connection
-
+def _unreachable(url: str, source: str) -> str | None:
+    try:
+        from kombu import Connection
+    except ImportError:
+        return "dagster.yaml names Celery: pip install 'zs-assets[celery]'."
     try:
         with Connection(url, connect_timeout=ANSWER_WITHIN_S, transport_options=_SHORT) as connection:
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=ANSWER_WITHIN_S)
@@ -185,8 +204,8 @@ def _unreachable(url: str) -> str | None:
     except Exception as error:  # each transport has classes of its own
         said = str(error).lower()
         if "auth" in said or "password" in said:
-            return f"{_shown(url)} refuses the password: correct the broker's address that dagster.yaml reads."
-        return f"{_shown(url)} does not answer: start it, or correct the address that dagster.yaml reads."
+            return f"{_shown(url)} refuses the password: correct {source}."
+        return f"{_shown(url)} does not answer: start it, or correct {source}."
     return None
 
 
@@ -197,3 +216,15 @@ def _shown(url: str) -> str:
     """Scheme, host and port: an address may hold a password."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname}:{parts.port}" if parts.port else f"{parts.scheme}://{parts.hostname}"
+
+
+def _as_routed(config: Mapping[str, Any], settings: Mapping[str, Any], expected: Expected) -> Expected:
+    """Without our coordinator, which tags each run with its queue, all runs go to the launcher's only one."""
+    if "Routing" in str((config.get("run_coordinator") or {}).get("class")):
+        return expected
+    every = QueueNeed()
+    for need in expected.needs.values():
+        every.systems |= need.systems
+        every.studies |= need.studies
+    queue = str(_resolved(settings.get("default_queue")) or "dagster")
+    return Expected({queue: every}, expected.own, expected.every_worker, expected.patience_s)

@@ -1,7 +1,8 @@
-"""What a Celery worker answers when `zs-assets doctor` asks which code it runs.
+"""What a Celery worker answers when `zs-assets doctor` asks it: its code, its lake and its studies.
 
 Named in worker.yaml under `imports`, so that a worker loads it when it starts: its processes inherit the hash of that
-moment, whatever is installed later.
+moment, whatever is installed later. Lake and studies are those of the moment it is asked, since each run reads them
+anew.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from typing import Any
 
 from celery.worker.control import inspect_command
 
-from zs_assets.protocol.code_identity import WORKER_COMMAND, code_identity
+from zs_assets.components.worker_check import worker_report
+from zs_assets.protocol.code_identity import WORKER_COMMAND
 
 
 @inspect_command(name=WORKER_COMMAND)
-def report_code(state: Any) -> dict[str, str]:
-    """Version and hash of this worker's code."""
-    return dict(vars(code_identity()))
+def report_code(state: Any) -> dict[str, Any]:
+    """Version and hash of this worker's code; its lake without credentials; its studies by name with a hash each."""
+    return worker_report()

@@ -13,6 +13,7 @@ import os
 import re
 import uuid
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +21,7 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from fsspec.registry import known_implementations
 from upath import UPath
 
 from zs_assets import __version__
@@ -27,7 +29,15 @@ from zs_assets.protocol.code_identity import code_identity
 from zs_assets.protocol.errors import GateRefused, StorageError
 from zs_assets.protocol.hashing import sha256_bytes, sha256_json
 from zs_assets.protocol.names import AssetName
-from zs_assets.storage.object_store import delete_objects, object_bytes, object_names, put_object, store_path
+from zs_assets.storage.object_store import (
+    delete_objects,
+    is_remote,
+    object_bytes,
+    object_names,
+    put_object,
+    shown,
+    store_path,
+)
 
 TABLE = "part.parquet"
 PART = re.compile(r"part(-\d+)?\.parquet")
@@ -184,10 +194,25 @@ def _whole(files: dict[str, str]) -> str:
     return files[TABLE] if set(files) == {TABLE} else sha256_json(list(files.items()))
 
 
+def check_filesystem(root: str) -> None:
+    """StorageError where the package that reads such a lake is not installed; fsspec's own text has no extra of ours.
+
+    Nothing is imported for it: s3fs alone takes 0.7 s.
+    """
+    protocol = root.split("://")[0].rsplit("::", 1)[-1]
+    if not is_remote(root) or protocol not in known_implementations:
+        return
+    package = known_implementations[protocol]["class"].split(".")[0]
+    if find_spec(package) is None:
+        named = "'zs-assets[s3]'" if package == "s3fs" else package
+        raise StorageError(f"The lake {shown(root)} (ZS_LAKE) needs the package {package}: pip install {named}.")
+
+
 class Lake:
     """Paths of one lake by study, asset and partition."""
 
     def __init__(self, root: str, *, rehearsal: bool = False):
+        check_filesystem(root)
         self.root = store_path(root)
         self.rehearsal = rehearsal  # answered by stand-ins: marked in every predictions file
 

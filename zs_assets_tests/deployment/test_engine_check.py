@@ -13,7 +13,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from zs_assets.components.engine_check import ANSWER_WITHIN_S, Finding, check_engine, check_lake
+from zs_assets.components.engine_check import check_engine
+from zs_assets.components.finding import ANSWER_WITHIN_S, Finding
+from zs_assets.components.place_check import check_lake
+from zs_assets.components.worker_check import Expected, QueueNeed, own_surroundings
+from zs_assets.deployment.engine import Deployment, Engine
+from zs_assets.deployment.folder import write_deployment
 from zs_assets_tests.deployment.services import free_port, postgres_service, redis_service, s3_service
 
 SECRET = "hunter2-very-secret"
@@ -46,25 +51,36 @@ def postgres(**changes: object) -> dict[str, object]:
     return {"postgres": {"postgres_db": {**settings, "db_name": "postgres", **changes}}}
 
 
+def cpu_expected() -> Expected:
+    return Expected({"cpu": QueueNeed({"minilm"}, {"demo"})}, own_surroundings())
+
+
 def asked(home: Path) -> list[Finding]:
     began = time.monotonic()
-    findings = list(check_engine(home, frozenset({"cpu"})))
+    findings = check_engine(home, cpu_expected())
     assert time.monotonic() - began < SOON_S
     assert all(SECRET not in finding.sentence and finding.sentence.count("\n") == 0 for finding in findings)
     return findings
 
 
 def test_one_machine_has_no_engine_to_ask(tmp_path: Path):
-    assert list(check_engine(tmp_path, frozenset({"cpu"}))) == []
+    assert check_engine(tmp_path, cpu_expected()) == []
     assert asked(engine(tmp_path, telemetry={"enabled": False})) == []
 
 
-def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("ZS_TEST_PASSWORD", raising=False)
-    pytest.importorskip("psycopg2")
-    (finding,) = asked(engine(tmp_path, storage=postgres(port=1)))
+def test_an_env_that_was_not_exported_is_one_finding_with_every_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "engine"
+    write_deployment(folder, Deployment(Engine.CELERY))
+    names = [f"DAGSTER_POSTGRES_{each}" for each in ("DB", "HOST", "PASSWORD", "PORT", "USER")]
+    names = ["DAGSTER_CELERY_BACKEND", "DAGSTER_CELERY_BROKER", *names]
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+    (finding,) = asked(folder)
     assert not finding.ok
-    assert "ZS_TEST_PASSWORD" in finding.sentence and "set it" in finding.sentence
+    assert finding.sentence == (
+        f"{folder}/dagster.yaml reads {', '.join(names)} from the environment, and nothing is set there. "
+        "In the folder of .env: set -a; . ./.env; set +a"
+    )
 
 
 def test_a_redis_that_is_not_there(tmp_path: Path):

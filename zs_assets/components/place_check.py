@@ -1,0 +1,56 @@
+"""Whether the folders and the lake of an installation can be written. Nothing is made, and nothing is left behind."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from pathlib import Path
+
+from zs_assets.components.finding import Finding
+from zs_assets.protocol.errors import StorageError
+from zs_assets.storage.lake import check_filesystem
+from zs_assets.storage.object_store import (
+    delete_objects,
+    is_remote,
+    keeps_conditions,
+    object_bytes,
+    put_object,
+    shown,
+    store_path,
+)
+
+
+def check_folder(name: str, folder: Path) -> Finding:
+    """A folder of this machine, or the nearest one above it that is there. `name` is the variable that sets it."""
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        what = f"{folder} is not writable ({error.strerror}): set {name} to a folder you may write."
+        return Finding(name, False, what)
+    if nearest != folder:
+        return Finding(name, True, f"{folder} is not there yet: the first run makes it.")
+    return Finding(name, True, f"{folder} is writable.")
+
+
+def check_lake(root: str) -> Finding:
+    """A folder as above; on an object store: writes, reads, creates once and deletes probe objects."""
+    if not is_remote(root):
+        return check_folder("ZS_LAKE", Path(root.removeprefix("file://")).absolute())
+    try:
+        check_filesystem(root)
+        folder = store_path(root)
+        probe = folder / f".probe-{uuid.uuid4().hex}"
+        put_object(probe, b"probe")
+        read = object_bytes(probe)
+        delete_objects([probe])
+        conditional = keeps_conditions(folder)
+    except StorageError as error:
+        return Finding("ZS_LAKE", False, str(error))
+    if read != b"probe":
+        return Finding("ZS_LAKE", False, f"{shown(root)} does not give back what was written: use another store.")
+    if not conditional:
+        what = "overwrites what was to be created once, so a frozen manifest could be replaced"
+        return Finding("ZS_LAKE", False, f"{shown(root)} {what}: use a store with conditional writes.")
+    return Finding("ZS_LAKE", True, f"{shown(root)} takes, keeps, gives back and deletes objects.")
