@@ -21,6 +21,7 @@ from dagster._core.workspace.context import WorkspaceProcessContext, WorkspaceRe
 from dagster._core.workspace.load_target import ModuleTarget, WorkspaceFileTarget, WorkspaceLoadTarget
 from dagster._daemon.controller import get_daemon_statuses
 
+from zs_assets.components.run_failure import error_sentence
 from zs_assets.protocol.errors import StudyError
 
 MODULE = "zs_assets.definitions"
@@ -58,7 +59,10 @@ class RunSubmitter:
         self._stack.close()
 
     def submit(self, keys: Sequence[dg.AssetKey], config: Mapping[str, Any], tags: Mapping[str, str]) -> dg.DagsterRun:
-        """Creates a run of these assets and hands it to the instance's run coordinator."""
+        """Creates a run of these assets and hands it to the instance's run coordinator.
+
+        Whoever is interrupted in between leaves no run that nobody will start.
+        """
         job, plan = self._plan(tuple(keys), config)
         run = self._instance.create_run(
             job_name=job.name,
@@ -80,7 +84,13 @@ class RunSubmitter:
             job_code_origin=job.get_python_origin(),
             asset_graph=self._workspace.asset_graph,
         )
-        return self._instance.submit_run(run.run_id, self._workspace)
+        try:
+            return self._instance.submit_run(run.run_id, self._workspace)
+        except BaseException:
+            left = self._instance.get_run_by_id(run.run_id)
+            if left is not None and left.status is dg.DagsterRunStatus.NOT_STARTED:
+                self._instance.report_run_canceled(left, "Its submission was interrupted.")
+            raise
 
     def _plan(self, keys: tuple[dg.AssetKey, ...], config: Mapping[str, Any]) -> tuple[RemoteJob, RemoteExecutionPlan]:
         """Job and plan of these assets: the same for every partition, so they are asked for once."""
@@ -104,7 +114,7 @@ class RunSubmitter:
                     return location, repository
         for name, entry in self._workspace.get_code_location_entries().items():
             if entry.load_error is not None:
-                raise StudyError(f"Code location {name} cannot be loaded: {entry.load_error.message.strip()}")
+                raise StudyError(f"Code location {name} cannot be loaded: {error_sentence(entry.load_error)}")
         raise StudyError(
             f"No code location of the workspace holds study {self._study}: name module {MODULE} in workspace.yaml, and "
             "its folder in ZS_STUDIES where the study is your own."

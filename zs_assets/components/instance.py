@@ -7,9 +7,15 @@ import shutil
 from pathlib import Path
 
 import dagster as dg
+from sqlalchemy.exc import SQLAlchemyError  # of dagster's own requirements
 
 from zs_assets.protocol.errors import StorageError
 from zs_assets.storage.places import Places
+
+
+def is_database_fault(error: BaseException) -> bool:
+    """Whether an instance's database did not answer, or refused: as SQLAlchemy says it, or dagster-postgres."""
+    return isinstance(error, SQLAlchemyError) or type(error).__name__ == "DagsterPostgresException"
 
 
 def dagster_instance() -> dg.DagsterInstance:

@@ -6,10 +6,11 @@ go on when whoever follows them stops; following again finds them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import sleep
+from time import monotonic, sleep
+from typing import Any, TypeVar
 
 import dagster as dg
 from dagster import DagsterEvent, DagsterEventType
@@ -18,13 +19,20 @@ from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import ProgressSink
 from zs_assets.collection import Progress
 from zs_assets.components.dagster_runs import RunSubmitter
+from zs_assets.components.instance import is_database_fault
 from zs_assets.components.partition_tasks import PartitionTask, State, StepResult, TaskOutcome
 from zs_assets.components.run_failure import TELLING_EVENTS, run_failure
 from zs_assets.protocol.code_identity import CODE_TAG, code_identity
+from zs_assets.protocol.errors import StorageError
 
 PARTITION_TAG = "dagster/partition"
 WILL_RETRY_TAG, RETRIED_BY_TAG = "dagster/will_retry", "dagster/auto_retry_run_id"
 POLL_EVERY_S = 0.5
+RETRY_KNOWN_WITHIN_S = 30.0
+"""The instance says whether it starts a failed run anew a moment after it called it failed."""
+DATABASE_PATIENCE_S = 60.0
+
+_Answer = TypeVar("_Answer")
 
 _WAITING = [
     dg.DagsterRunStatus.NOT_STARTED,
@@ -42,15 +50,19 @@ class _Followed:
     cursor: str | None = None
     done: int = 0
     heard_at: float = 0.0
+    failed_at: float | None = None  # since when it is not known whether it is started anew
 
 
 @contextmanager
 def launched_runs(
-    graph: StudyGraph, instance: dg.DagsterInstance, progress: ProgressSink | None = None
+    graph: StudyGraph,
+    instance: dg.DagsterInstance,
+    progress: ProgressSink | None = None,
+    on_the_way: Callable[[PartitionTask, str], None] | None = None,
 ) -> Iterator[LaunchedRuns]:
     """A carrier over the instance's engine; StudyError where its workspace does not hold the study."""
     with RunSubmitter(instance, graph.name) as submitter:
-        yield LaunchedRuns(graph, instance, submitter, progress=progress)
+        yield LaunchedRuns(graph, instance, submitter, progress=progress, on_the_way=on_the_way)
 
 
 class LaunchedRuns:
@@ -66,6 +78,8 @@ class LaunchedRuns:
         Open.
     progress
         Hears what the runs' observations say.
+    on_the_way
+        Hears of each task and its run, as it is submitted or found on its way.
     """
 
     asks_here = False
@@ -77,11 +91,13 @@ class LaunchedRuns:
         submitter: RunSubmitter,
         *,
         progress: ProgressSink | None = None,
+        on_the_way: Callable[[PartitionTask, str], None] | None = None,
     ):
         self._graph = graph
         self._instance = instance
         self._submitter = submitter
         self._progress = progress or ProgressSink()
+        self._on_the_way = on_the_way or (lambda task, run_id: None)
         self._has_made = False
 
     def carry_out(self, tasks: Iterable[PartitionTask]) -> Iterator[TaskOutcome]:
@@ -95,8 +111,9 @@ class LaunchedRuns:
             run = next((run for run in on_their_way if self._makes(run, task)), None)
             run_id = run.run_id if run is not None else self._submit(task)
             following.setdefault(run_id, _Followed([])).tasks.append(task)
+            self._on_the_way(task, run_id)
         while following:
-            for run in self._instance.get_runs(dg.RunsFilter(run_ids=list(following))):
+            for run in self._runs(run_ids=list(following)):
                 followed = following.get(run.run_id)
                 if followed is None:  # cancelled meanwhile
                     continue
@@ -104,9 +121,9 @@ class LaunchedRuns:
                     self._show_progress(run, followed)
                 if not run.is_finished:
                     continue
-                if run.status is dg.DagsterRunStatus.FAILURE and run.tags.get(WILL_RETRY_TAG) == "true":
+                if self._may_be_started_anew(run, followed):
                     again = run.tags.get(RETRIED_BY_TAG)
-                    if again is not None:  # its worker was lost: the instance starts it anew
+                    if again is not None:  # its worker was lost
                         following[again] = _Followed(following.pop(run.run_id).tasks)
                     continue
                 del following[run.run_id]
@@ -123,8 +140,21 @@ class LaunchedRuns:
         tags = {CODE_TAG: code_identity().code_sha256, **_partition_tags(task)}
         return self._submitter.submit(task.keys, {"ops": task.options}, tags).run_id
 
+    def _may_be_started_anew(self, run: dg.DagsterRun, followed: _Followed) -> bool:
+        """Whether the instance starts the failed run again, or has not said yet."""
+        if run.status is not dg.DagsterRunStatus.FAILURE or not self._instance.run_retries_enabled:
+            return False
+        said = run.tags.get(WILL_RETRY_TAG)
+        if said is not None:
+            return said == "true"
+        followed.failed_at = followed.failed_at or monotonic()
+        return monotonic() - followed.failed_at < RETRY_KNOWN_WITHIN_S
+
     def _unfinished_runs(self) -> list[dg.DagsterRun]:
-        return list(self._instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)))
+        return self._runs(statuses=_UNFINISHED)
+
+    def _runs(self, **which: Any) -> list[dg.DagsterRun]:
+        return list(patiently(lambda: self._instance.get_runs(dg.RunsFilter(**which))))
 
     def _makes(self, run: dg.DagsterRun, task: PartitionTask) -> bool:
         """Whether a run, whoever launched it, makes the very assets and partition of a task.
@@ -145,14 +175,14 @@ class LaunchedRuns:
         if run.status is dg.DagsterRunStatus.CANCELED:
             reason = f"run {run.run_id} was cancelled; its journal keeps every reply"
             return TaskOutcome(task, StepResult(task.step, task.where, State.FAILED, reason))
-        failure = run_failure(_events(self._instance, run, TELLING_EVENTS))
+        failure = run_failure(patiently(lambda: _events(self._instance, run, TELLING_EVENTS)))
         return TaskOutcome(task, task.failed(failure), failure.sentence if failure.is_unavailable else None)
 
     def _cancel_waiting(self, following: dict[str, _Followed], stopped: PartitionTask) -> None:
         """Forgets and cancels the runs of the same system that have not begun."""
         if stopped.cell is None or not following:
             return
-        for run in self._instance.get_runs(dg.RunsFilter(run_ids=list(following), statuses=_WAITING)):
+        for run in self._runs(run_ids=list(following), statuses=_WAITING):
             asked = {task.cell[1] for task in following[run.run_id].tasks if task.cell is not None}
             if asked == {stopped.cell[1]} and self._instance.run_coordinator.cancel_run(run.run_id):
                 del following[run.run_id]
@@ -162,8 +192,10 @@ class LaunchedRuns:
         cell = followed.tasks[0].cell
         if cell is None:
             return
-        page = self._instance.get_records_for_run(
-            run.run_id, cursor=followed.cursor, of_type=DagsterEventType.ASSET_OBSERVATION
+        page = patiently(
+            lambda: self._instance.get_records_for_run(
+                run.run_id, cursor=followed.cursor, of_type=DagsterEventType.ASSET_OBSERVATION
+            )
         )
         followed.cursor = page.cursor
         for record in page.records:
@@ -177,6 +209,23 @@ class LaunchedRuns:
                 rate = (done - followed.done) / (at - followed.heard_at) if followed.heard_at else 0.0
                 followed.done, followed.heard_at = done, at
                 self._progress.show(*cell, Progress(done, total, failures, None, 0, rate, 0))
+
+
+def patiently(ask: Callable[[], _Answer]) -> _Answer:
+    """The instance's answer, also where its database is gone for a while; StorageError after DATABASE_PATIENCE_S."""
+    until = monotonic() + DATABASE_PATIENCE_S
+    while True:
+        try:
+            return ask()
+        except Exception as error:
+            if not is_database_fault(error):
+                raise
+            if monotonic() > until:
+                raise StorageError(
+                    f"The instance's database has not answered for {DATABASE_PATIENCE_S:.0f} s. The runs go on; the "
+                    "same command follows them when it answers again."
+                ) from None
+        sleep(POLL_EVERY_S)
 
 
 def _events(instance: dg.DagsterInstance, run: dg.DagsterRun, kinds: set[DagsterEventType]) -> list[DagsterEvent]:

@@ -12,7 +12,12 @@ from dagster._utils.error import SerializableErrorInfo
 from zs_assets.assets.predictions_assets import UNAVAILABLE
 from zs_assets.protocol.errors import CollectionStopped, ZsAssetsError
 
-TELLING_EVENTS = {DagsterEventType.STEP_FAILURE, DagsterEventType.ASSET_CHECK_EVALUATION, DagsterEventType.RUN_FAILURE}
+TELLING_EVENTS = {
+    DagsterEventType.STEP_FAILURE,
+    DagsterEventType.ASSET_CHECK_EVALUATION,
+    DagsterEventType.ENGINE_EVENT,
+    DagsterEventType.RUN_FAILURE,
+}
 """Kinds of event that a failure is read from."""
 
 
@@ -36,8 +41,8 @@ class RunFailure:
 def run_failure(events: Iterable[DagsterEvent]) -> RunFailure:
     """The first failed step's reason: a gate's, an error of ours, or the exception's last line.
 
-    Where no step failed: the gate that did, or what was said when the run was given up (a lost worker, code that could
-    not be loaded).
+    Where no step failed: the gate that did, what kept whoever should carry it out from beginning, or what was said when
+    the run was given up (a lost worker).
     """
     events = list(events)
     for event in events:
@@ -56,6 +61,11 @@ def run_failure(events: Iterable[DagsterEvent]) -> RunFailure:
             if not check.passed and check.blocking and "verdict" in check.metadata:
                 return RunFailure(f"gate {check.check_name}: {check.metadata['verdict'].value}")
     for event in events:
+        if event.event_type is DagsterEventType.ENGINE_EVENT:
+            error = _own_or_innermost(getattr(event.event_specific_data, "error", None))
+            if error is not None:
+                return RunFailure(_engine_sentence(error), error.cls_name or "")
+    for event in events:
         if event.event_type is DagsterEventType.RUN_FAILURE:
             # A run that was given up from outside has a message and no data.
             error = _own_or_innermost(getattr(event.event_specific_data, "error", None))
@@ -66,9 +76,25 @@ def run_failure(events: Iterable[DagsterEvent]) -> RunFailure:
     return RunFailure("the run failed without saying why; see it in the Dagster UI")
 
 
+def error_sentence(error: SerializableErrorInfo) -> str:
+    """What an error says in one sentence: our own in its chain, else the first cause."""
+    found = _own_or_innermost(error) or error
+    return _sentence(found)
+
+
 def failure_reason(result: dg.ExecuteInProcessResult) -> str:
     """The sentence of a run of this process."""
     return run_failure(result.all_events).sentence
+
+
+def _engine_sentence(error: SerializableErrorInfo) -> str:
+    """Why a run could not begin."""
+    if error.cls_name == dg.DagsterInvalidSubsetError.__name__:
+        return (
+            "whoever carries out the run does not have this study as it is here: set ZS_STUDIES alike for daemon, "
+            "webserver, workers and this command, then restart them"
+        )
+    return f"the engine could not carry out the run: {_sentence(error)}"
 
 
 def _sentence(error: SerializableErrorInfo) -> str:

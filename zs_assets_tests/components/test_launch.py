@@ -8,18 +8,19 @@ from pathlib import Path
 import dagster as dg
 import pyarrow as pa
 import pytest
-from dagster._core.events import JobFailureData
+from dagster._core.events import EngineEventData, JobFailureData
 from dagster._utils.error import SerializableErrorInfo
+from sqlalchemy.exc import OperationalError
 
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.components import launch
 from zs_assets.components.catalogue import load_study
 from zs_assets.components.dagster_runs import RunSubmitter, queue_is_served
-from zs_assets.components.launch import LaunchedRuns, launched_runs
+from zs_assets.components.launch import RETRIED_BY_TAG, WILL_RETRY_TAG, LaunchedRuns, launched_runs
 from zs_assets.components.partition_loop import PartitionLoop
 from zs_assets.components.partition_tasks import PartitionTask, State
 from zs_assets.protocol.code_identity import CODE_TAG, code_identity
-from zs_assets.protocol.errors import StudyError
+from zs_assets.protocol.errors import StorageError, StudyError
 from zs_assets.protocol.names import AssetName
 from zs_assets_tests.components.launched import QUEUED, SYNCHRONOUS, engine
 from zs_assets_tests.small_study import write_small_study
@@ -27,6 +28,16 @@ from zs_assets_tests.small_study import write_small_study
 # A hosted system without a key: whoever carries a run out cannot ask it.
 FAR = {"interface": "systemone", "title": "Far", "deployment": "hosted", "key_env": "ZS_TEST_NO_SUCH_KEY"}
 TIMES = {"run_date", "latency_ms", "in_flight"}
+
+
+@dg.op
+def step() -> None:
+    return None
+
+
+@dg.job
+def work() -> None:
+    step()
 
 
 @pytest.fixture
@@ -166,6 +177,102 @@ def test_what_waits_for_a_system_that_stopped_is_cancelled(known_study: StudyGra
     assert states == {"far|first": "FAILURE", "far|second": "CANCELED", "uniform|second": "FAILURE"}
 
 
+def end_with(instance: dg.DagsterInstance, kind: str, sentence: str) -> None:
+    """As the daemon or a worker reports what kept it from carrying a run out."""
+    error = SerializableErrorInfo(f"{kind}: {sentence}\n", [], kind)
+    for run in instance.get_runs():
+        instance.report_engine_event("Something happened.", run, EngineEventData.engine_error(error))
+        instance.report_run_failed(run)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence", "reason"),
+    [
+        ("OperationalError", "no broker", "the engine could not carry out the run: OperationalError: no broker"),
+        ("DagsterInvalidSubsetError", "AssetKey(s) ['small/manifest']", "does not have this study as it is here"),
+    ],
+)
+def test_what_kept_a_run_from_beginning_is_its_reason(known_study, monkeypatch, kind: str, sentence: str, reason: str):
+    with engine(QUEUED) as waiting, RunSubmitter(waiting, "small") as submitter:
+        monkeypatch.setattr(launch, "sleep", lambda seconds: end_with(waiting, kind, sentence))
+        (outcome,) = LaunchedRuns(known_study, waiting, submitter).carry_out([task(known_study, "first")])
+    assert outcome.result.state is State.FAILED
+    assert reason in outcome.result.reason
+
+
+def test_a_failed_run_is_followed_to_the_one_that_takes_its_place(known_study, monkeypatch):
+    """Dagster calls a run failed first, says then that it starts it anew, and names the new run later still."""
+    with (
+        engine({**QUEUED, "run_retries": {"enabled": True, "max_retries": 1}}) as waiting,
+        RunSubmitter(waiting, "small") as submitter,
+    ):
+        monkeypatch.setattr(type(waiting), "run_retries_enabled", property(lambda self: False))
+        looks = iter(
+            [
+                lambda: waiting.report_run_failed(first(), "The worker is gone."),
+                lambda: None,
+                lambda: waiting.add_run_tags(first().run_id, {WILL_RETRY_TAG: "true"}),
+                lambda: waiting.add_run_tags(first().run_id, {RETRIED_BY_TAG: again().run_id}),
+                lambda: waiting.report_run_failed(again(), "The other worker is gone too."),
+                lambda: waiting.add_run_tags(again().run_id, {WILL_RETRY_TAG: "false"}),
+            ]
+        )
+
+        def look(seconds: float) -> None:
+            # Dagster tags a failed run in the same breath here; on an engine somebody else does, a moment later.
+            monkeypatch.setattr(type(waiting), "run_retries_enabled", property(lambda self: False))
+            next(looks)()
+            monkeypatch.setattr(type(waiting), "run_retries_enabled", property(lambda self: True))
+
+        def first() -> dg.DagsterRun:
+            return next(run for run in waiting.get_runs() if "retry" not in run.tags)
+
+        def again() -> dg.DagsterRun:
+            found = waiting.get_runs(dg.RunsFilter(tags={"retry": "1"}))
+            return found[0] if found else waiting.create_run_for_job(work, tags={"retry": "1"})
+
+        monkeypatch.setattr(launch, "sleep", look)
+        (outcome,) = LaunchedRuns(known_study, waiting, submitter).carry_out([task(known_study, "first")])
+    assert outcome.result.reason == "The other worker is gone too."
+
+
+def test_a_database_that_is_gone_for_a_while_ends_nothing(known_study, monkeypatch):
+    with engine(QUEUED) as waiting, RunSubmitter(waiting, "small") as submitter:
+        asked = type(waiting).get_runs
+        answers = iter([True, False, False, True, True])
+
+        def get_runs(self, *arguments, **options):
+            if not next(answers, True):
+                raise OperationalError("select", {}, Exception("server closed the connection"))
+            return asked(self, *arguments, **options)
+
+        monkeypatch.setattr(type(waiting), "get_runs", get_runs)
+        monkeypatch.setattr(launch, "sleep", lambda seconds: None)
+
+        def fail(task: PartitionTask, run_id: str) -> None:
+            waiting.report_run_failed(waiting.get_run_by_id(run_id), "It ended.")
+
+        carrier = LaunchedRuns(known_study, waiting, submitter, on_the_way=fail)
+        (outcome,) = carrier.carry_out([task(known_study, "first")])
+        assert outcome.result.reason == "It ended."
+        monkeypatch.setattr(launch, "DATABASE_PATIENCE_S", -1.0)
+        answers = iter([False])
+        with pytest.raises(StorageError, match=r"has not answered .* the same command follows them"):
+            list(carrier.carry_out([task(known_study, "first")]))
+
+
+def test_a_run_whose_submission_was_interrupted_waits_for_nobody(known_study, monkeypatch):
+    with engine(QUEUED) as waiting, RunSubmitter(waiting, "small") as submitter:
+
+        def interrupt(*arguments: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(type(waiting), "submit_run", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            list(LaunchedRuns(known_study, waiting, submitter).carry_out([task(known_study, "first")]))
+        assert {run.status for run in waiting.get_runs()} == {dg.DagsterRunStatus.CANCELED}
+
+
 def test_a_study_the_workspace_does_not_hold_is_refused_in_one_sentence(
     home: Path, small_study: StudyGraph, instance: dg.DagsterInstance
 ):
@@ -178,3 +285,13 @@ def test_a_queue_without_a_daemon_is_noticed(instance: dg.DagsterInstance):
     assert queue_is_served(instance)  # nothing is queued there
     with engine(QUEUED) as waiting:
         assert not queue_is_served(waiting)
+
+
+def test_a_broken_study_beside_it_is_named_with_its_problem(known_study: StudyGraph, instance: dg.DagsterInstance):
+    """The workspace loads all studies or none."""
+    broken = known_study.folder.parent / "broken"
+    broken.mkdir()
+    (broken / "defs.yaml").write_text("type: zs_assets.Study\nattributes: {name: broken}\n")
+    says_what = pytest.raises(StudyError, match=r"cannot be loaded: .*broken/defs.yaml: key 'question' is missing")
+    with says_what, launched_runs(known_study, instance):
+        pass
