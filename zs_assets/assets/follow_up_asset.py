@@ -4,6 +4,8 @@ It says whether asking again would have helped, and changes no prediction: to pi
 would change the comparison (choice-order study, "Can retries restore complete samples?"). The report alone reads it.
 """
 
+from functools import partial
+
 import dagster as dg
 import pyarrow as pa
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
@@ -79,7 +81,8 @@ def follow_up_asset(graph: StudyGraph) -> dg.AssetsDefinition:
             partition,
             max_usd=config.max_usd,
             on_progress=lambda now: progress.show(dataset, backend, now),
-            share=provider_share(context.instance, context.run.tags, provider_pools, graph, backend),
+            share=partial(provider_share, context.instance, context.run.tags, provider_pools, graph, backend),
+            log=context.log.info,
             run_id=context.run.run_id,
         )
         complete = complete_samples(partition, table)

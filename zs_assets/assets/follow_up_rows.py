@@ -16,7 +16,7 @@ from zs_assets.assets.gated_reading import GatedPartition
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
 from zs_assets.backends.base import Backend
-from zs_assets.collection import Collected, Progress, collect
+from zs_assets.collection import Collected, Progress, Share, collect
 from zs_assets.protocol.errors import StudyError
 from zs_assets.protocol.names import Outcome
 from zs_assets.protocol.question import Question
@@ -91,13 +91,15 @@ def ask_again(
     *,
     max_usd: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
-    share: int = 1,
+    share: Share = 1,
+    log: Callable[[str], None] | None = None,
     run_id: str = "",
 ) -> pa.Table:
     """One row per affected presentation; each round asks what no round before it recovered.
 
-    `share` divides the provider's limits among the runs that its pool admits at once. A round is a collection with a
-    journal of its own, so that what it received is never asked nor paid again.
+    `share` divides the provider's limits among the runs that its pool admits at once, and `log` is told of it, both as
+    for `collect`. A round is a collection with a journal of its own, so that what it received is never asked nor paid
+    again.
 
     Raises CollectionStopped, JournalError and BackendUnavailable as `collect` does; the journals keep every reply.
     StudyError where the answers were imported (the file would say the same again), or the plan changed since.
@@ -131,6 +133,7 @@ def ask_again(
             elsewhere_usd=budget.elsewhere_usd,
             on_progress=on_progress,
             share=share,
+            log=log,
             run_id=run_id,
         )
         _note_round(rows, collected, planned.question, models, system.spec.is_free)

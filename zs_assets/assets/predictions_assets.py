@@ -8,6 +8,7 @@ where every reader asks for it.
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -25,7 +26,7 @@ from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.provider_share import provider_share
 from zs_assets.assets.resources import CollectionOptions, ProgressSink, ProviderPools, Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
-from zs_assets.collection import Collected, Progress, collect
+from zs_assets.collection import Collected, Progress, Share, collect
 from zs_assets.gates import Verdict, same_code
 from zs_assets.protocol.code_identity import CODE_TAG, code_identity
 from zs_assets.protocol.errors import BackendUnavailable
@@ -187,9 +188,9 @@ def _collect(
     on_progress: Callable[[Progress], None],
 ) -> Collected:
     system = cell_backend(workspace.places, graph, dataset, backend, planned.question)
-    share = 1  # an imported run asks nobody
+    share: Share = 1  # an imported run asks nobody
     if not cell_is_imported(workspace, graph, dataset, backend):
-        share = provider_share(context.instance, context.run.tags, provider_pools, graph, backend)
+        share = partial(provider_share, context.instance, context.run.tags, provider_pools, graph, backend)
     budget = cell_budget(workspace, graph, dataset, backend, config.max_usd)
     header = journal_header(graph, planned, dataset, backend, system)
     return collect(
@@ -204,6 +205,7 @@ def _collect(
         retry_errors=config.retry_errors,
         on_progress=on_progress,
         share=share,
+        log=context.log.info,
         run_id=context.run.run_id,
     )
 

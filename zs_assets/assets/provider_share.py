@@ -40,7 +40,7 @@ def provider_share(
     Returns
     -------
     int
-        As many as the runs that may ask the provider at once, at least 1.
+        As many as the runs that may ask the provider at once, at least 1. It can change while the run collects.
 
     Raises
     ------
@@ -51,10 +51,10 @@ def provider_share(
     system, pool = graph.systems[backend], graph.pool
     if system.is_free:
         return 1
-    limit = pool_limit(instance, pool)
-    if limit is not None:
-        others = (pool_limit(instance, other) or 0 for other in pools.asking(system) - {pool})
-        return max(limit, 1) + sum(others)
+    places = pool_places(instance, pool)
+    if places is not None:
+        others = (pool_places(instance, other) or 0 for other in pools.asking(system) - {pool})
+        return max(places, 1) + sum(others)
     if PROCESS_TAG in run_tags or not instance.event_log_storage.supports_global_concurrency_limits:
         return 1
     raise CollectionStopped(
@@ -62,6 +62,18 @@ def provider_share(
         f"spend the provider's rate at once. Set one: `dagster instance concurrency set {pool} 1`, or "
         "`concurrency: {pools: {default_limit: 1}}` in dagster.yaml."
     )
+
+
+def pool_places(instance: dg.DagsterInstance, pool: str) -> int | None:
+    """How many runs the pool lets ask at once, or has let in already; None as for the limit.
+
+    A lowered limit ends no run: whoever raised it and lowered it again may have let one in meanwhile, of which a run
+    that reads the limit alone would never hear.
+    """
+    limit = pool_limit(instance, pool)
+    if limit is None:
+        return None
+    return max(limit, len(instance.event_log_storage.get_concurrency_info(pool).claimed_slots))
 
 
 def pool_limit(instance: dg.DagsterInstance, pool: str) -> int | None:

@@ -14,7 +14,7 @@ from zs_assets.collection.compaction import compact, not_applicable
 from zs_assets.collection.event_loop import run_to_end
 from zs_assets.collection.journal import Journal, usage_of
 from zs_assets.collection.journal_header import JournalHeader
-from zs_assets.collection.limiter import EvenlySpaced, limits_of_one
+from zs_assets.collection.pace import Pace, Share
 from zs_assets.collection.past import Past
 from zs_assets.collection.pricing import call_tokens, cost, question_tokens
 from zs_assets.protocol.errors import CollectionStopped, JournalError
@@ -36,14 +36,17 @@ def collect(
     retry_errors: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     progress_every_s: float = 0.5,
-    share: int = 1,
+    share: Share = 1,
+    log: Callable[[str], None] | None = None,
     run_id: str = "",
 ) -> Collected:
     """Every planned presentation's reply as tables; what the journal holds is not asked again.
 
     The tables are in the sequence of `presentations`; calls are made in that of `asking`, the same ones (None: as
     planned), by this run and by any that goes on after it. With `share` runs of one provider at once, each keeps that
-    part of its limits. `run_id` is what another worker that wants the same partition is told.
+    part of its limits; a function is asked every few seconds, the largest share counts (`Pace` says why), and a run
+    that begins beside others waits until they know of it. `log` is given a sentence for both. `run_id` is what another
+    worker that wants the same partition is told.
 
     Raises CollectionStopped (401, JSON 403, budget), JournalError and BackendUnavailable, each with its reason in one
     sentence; the journal then holds everything that was received, and no table exists.
@@ -54,9 +57,10 @@ def collect(
         return Collected(predictions, attempts, 0, 0, False)
     money = Budget(spec, backend.question, max_usd, elsewhere_usd)
     sequence = presentations if asking is None else asking
-    run = _Collection(backend, sequence, attempt_budget, money, retry_errors, on_progress, progress_every_s, share)
+    pace = Pace(spec.limits, 1 if spec.is_free else share, log)
+    run = _Collection(backend, sequence, attempt_budget, money, pace, retry_errors, on_progress, progress_every_s)
     billed = not spec.is_free and backend.measures_latency  # a replay was paid for by whoever recorded it
-    with Journal(journal_path, header, run.on_synced, announces=billed, run_id=run_id) as journal:
+    with pace.following(), Journal(journal_path, header, run.on_synced, announces=billed, run_id=run_id) as journal:
         past = journal.past
         resumed, in_flight = len(past.replied), len(past.open_calls)
         run_to_end(run.complete(journal))
@@ -75,10 +79,10 @@ class _Collection:
         presentations: Sequence[Presentation],
         attempt_budget: int,
         money: Budget,
+        pace: Pace,
         retry_errors: bool,
         on_progress: Callable[[Progress], None] | None,
         progress_every_s: float,
-        share: int = 1,
     ):
         self._backend = backend
         self._spec = backend.spec
@@ -89,10 +93,7 @@ class _Collection:
         self._on_progress = on_progress or (lambda progress: None)
         self._every_s = progress_every_s
         self._question_tokens = question_tokens(backend.question)
-        self._limits = limits_of_one(self._spec.limits, share)
-        self._limiter = EvenlySpaced(self._limits)
-        # Calls that waited for one upload would leave in one burst.
-        self._sending = EvenlySpaced(self._limits)
+        self._pace = pace
         self._stopped: BaseException | None = None
         self._stop = asyncio.Event()
         self._in_flight = 0
@@ -112,10 +113,11 @@ class _Collection:
         self._take_over(journal.past)
         todo = [p for p in self._presentations if self._is_open(p.id)]
         self._resumed = len(self._presentations) - len(todo)
-        self._started = time.monotonic()
         if not todo:
             return
-        workers = 1 if self._spec.is_free else min(self._limits.concurrency, len(todo))
+        await self._pace.others_know()
+        self._started = time.monotonic()
+        workers = 1 if self._spec.is_free else min(self._pace.limits.concurrency, len(todo))
         async with self._backend:
             journal.identity(self._backend.identity())
             queue = iter(todo)
@@ -168,14 +170,13 @@ class _Collection:
         left = self._budget if self._retry_errors else self._budget - self._journal.past.spent(name)
         for turn in range(left):
             tokens = call_tokens(self._question_tokens, presentation)
-            await self._limiter.turn(tokens)
-            if self._stopped is not None:
-                return
-            number += 1
-            wait = await self._call(presentation, number, tokens, turn, last=turn == left - 1)
-            if wait is None:
-                return
-            if await self._interrupted(wait):
+            async with self._pace.place():
+                await self._pace.turn(tokens)
+                if self._stopped is not None:
+                    return
+                number += 1
+                wait = await self._call(presentation, number, tokens, turn, last=turn == left - 1)
+            if wait is None or await self._interrupted(wait):
                 return
 
     async def _interrupted(self, wait_s: float) -> bool:
@@ -218,7 +219,7 @@ class _Collection:
             return True
         try:
             await self._journal.announced()
-            await self._sending.turn(tokens)
+            await self._pace.announced_turn(tokens)
         except JournalError as error:
             self._halt(error)
         if self._stopped is None:
@@ -244,8 +245,7 @@ class _Collection:
             raise
         usd, tier = cost(self._spec, reading, reading.run_date or asked_at)
         self._journal.reply(presentation.id, number, reply, latency_ms, **usage_of(reading), usd=usd, tier=tier)
-        for limiter in (self._limiter, self._sending):
-            limiter.used(reading.input_tokens, tokens)
+        self._pace.used(reading.input_tokens, tokens)
         self._money.replied(usd, expected)
         self._tokens += reading.input_tokens or 0
         self._failures += reading.outcome is not Outcome.OK
@@ -255,7 +255,7 @@ class _Collection:
     ) -> float | None:
         wait = None
         if fault.remedy is Remedy.RETRY and not last:
-            wait = wait_before_retry(fault, turn, self._limits.max_wait_s)
+            wait = wait_before_retry(fault, turn, self._pace.limits.max_wait_s)
         self._journal.fault(
             presentation.id,
             number,

@@ -10,12 +10,14 @@ import dagster as dg
 import pytest
 from dagster._core.test_utils import instance_for_test
 
+from zs_assets.assets import predictions_assets
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.provider_share import provider_share
 from zs_assets.assets.resources import ProviderPools
 from zs_assets.backends.systems import SystemSpec, known_systems
 from zs_assets.components.catalogue import load_study
 from zs_assets.components.dead_runs import process_tags
+from zs_assets.components.partition_loop import PartitionLoop
 from zs_assets.components.resources import PoolsOfTheStudies
 from zs_assets.protocol.errors import CollectionStopped
 from zs_assets_tests.small_study import write_small_study
@@ -34,7 +36,13 @@ class Shared(ProviderPools):
 def study(folder: Path, name: str, **deployments: str) -> StudyGraph:
     """A study of systems of one provider."""
     systems = {
-        backend: {"interface": "systemone", "title": backend, "deployment": deployment, "provider": "far"}
+        backend: {
+            "interface": "systemone",
+            "title": backend,
+            "deployment": deployment,
+            "provider": "far",
+            "base_url": "http://127.0.0.1:9",
+        }
         for backend, deployment in deployments.items()
     }
     path = write_small_study(folder / name, name=name, backends=list(systems), systems=systems, analyses={})
@@ -70,6 +78,38 @@ def test_a_limit_set_for_the_pool_counts_before_the_default(limited, far):
     instance = limited(1)
     instance.event_log_storage.set_concurrency_slots(POOL, 4)
     assert provider_share(instance, {}, ALONE, far, "far") == 4
+
+
+def test_a_run_that_collects_hears_of_a_raised_limit(limited, far, tmp_path, monkeypatch):
+    """The collecting step hands on the question, not its answer of the beginning."""
+    instance = limited(1)
+    heard = []
+
+    def collect(*_: Any, share: Any, log: Any, **__: Any) -> None:
+        heard.append(share())
+        instance.event_log_storage.set_concurrency_slots(POOL, 2)
+        heard.append(share())
+        raise CollectionStopped("enough was heard")
+
+    monkeypatch.setenv("ZS_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(predictions_assets, "collect", collect)
+    loop = PartitionLoop(far, instance)
+    loop.prepare(["first"])
+    loop.run(["far"], ["first"])
+    assert heard == [1, 2]
+
+
+def test_a_run_let_in_by_a_limit_that_was_lowered_at_once_counts(limited, far):
+    """Raised to 2 and back between two readings of the first run: two collect all the same."""
+    instance = limited(1)
+    storage = instance.event_log_storage
+    storage.set_concurrency_slots(POOL, 2)
+    for name in ("first", "second"):
+        assert storage.claim_concurrency_slot(POOL, name, "collect").is_claimed
+    storage.set_concurrency_slots(POOL, 1)
+    assert provider_share(instance, {}, ALONE, far, "far") == 2
+    storage.free_concurrency_slots_for_run("second")
+    assert provider_share(instance, {}, ALONE, far, "far") == 1
 
 
 def test_studies_that_ask_one_provider_through_other_pools_count_too(limited, far):
