@@ -19,17 +19,21 @@ def deploy(
     ],
     folder: Annotated[Path, typer.Argument(help="Where to write; made if missing.")],
     image: Annotated[
-        str, typer.Option(help="Image of every service and run, with its registry and tag.")
+        str,
+        typer.Option(
+            help="Image of every service and run, with its registry and tag; Kubernetes needs a tag of its own."
+        ),
     ] = Deployment.image,
-    lake: Annotated[str, typer.Option(help="Where tables go, as an fsspec URL that all machines reach.")] = (
-        Deployment.lake
-    ),
+    lake: Annotated[
+        str,
+        typer.Option(help="Where tables and journals go: s3://, gs:// or abfs://, or with docker a /zs/home folder."),
+    ] = Deployment.lake,
     namespace: Annotated[str, typer.Option(help="Kubernetes namespace.")] = Deployment.namespace,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there and differ.")] = False,
 ) -> None:
     """Write a folder that runs the same studies past one machine: instance, workers, image, environment, README.
 
-    Nothing is started. The image installs what it needs: the extra named like the engine, and s3 for such a lake.
+    Nothing is started. The image installs what it needs: the extra named like the engine, and the lake's store.
     """
     from zs_assets.deployment.folder import write_deployment
 

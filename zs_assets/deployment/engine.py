@@ -1,9 +1,19 @@
-"""What a deployment is: the engine that starts its runs, and the names its files are filled in with."""
+"""What a deployment is: the engine that starts its runs, its lake's store, and names for its files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+
+from zs_assets.protocol.errors import ZsAssetsError
+from zs_assets.storage.object_store import is_remote
+
+HOME = "/zs/home"
+"""ZS_HOME in the image. On one machine all containers share it: a volume."""
+
+
+class DeploymentError(ZsAssetsError):
+    """A deployment was asked for that would not run, or would run something else than was meant."""
 
 
 class Engine(str, Enum):
@@ -15,16 +25,108 @@ class Engine(str, Enum):
 
 
 @dataclass(frozen=True)
+class Store:
+    """What a lake's object store asks of the image: an extra of ours or a package of pip's, and its own variables.
+
+    A variable has the value that says nothing: empty, or the store's default where empty would be taken for a value.
+    """
+
+    title: str
+    extra: str | None = None
+    package: str | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    hint: str = ""  # above the variables in .env.example
+
+
+# AWS_DEFAULT_REGION: botocore makes an address out of an empty region. A bucket elsewhere is found from this one.
+_S3 = Store(
+    title="S3",
+    extra="s3",
+    variables=(
+        ("AWS_ACCESS_KEY_ID", ""),
+        ("AWS_SECRET_ACCESS_KEY", ""),
+        ("AWS_DEFAULT_REGION", "us-east-1"),
+        ("AWS_ENDPOINT_URL", ""),
+    ),
+    hint="Leave keys empty where the machines have a role of their own; an address where it is not Amazon's.",
+)
+_GOOGLE = Store(
+    title="Google Cloud Storage",
+    package="gcsfs",
+    variables=(("GOOGLE_APPLICATION_CREDENTIALS", ""),),
+    hint="Leave empty where the machines have a role of their own; else the path of a key file that you mount.",
+)
+# adlfs takes an empty secret for a secret: only the two that are always filled in.
+_AZURE = Store(
+    title="Azure",
+    package="adlfs",
+    variables=(("AZURE_STORAGE_ACCOUNT_NAME", ""), ("AZURE_STORAGE_ACCOUNT_KEY", "")),
+    hint="Fill both in: an empty key is taken for a key.",
+)
+NO_STORE = Store(title="folder")
+STORES = {
+    **dict.fromkeys(("s3", "s3a"), _S3),
+    **dict.fromkeys(("gs", "gcs"), _GOOGLE),
+    **dict.fromkeys(("az", "abfs", "abfss"), _AZURE),
+}
+"""Scheme of a lake's URL -> its store."""
+
+
+@dataclass(frozen=True)
 class Deployment:
     """What the texts are filled in with.
 
-    `image` is name and tag of the image that every service and run uses; `namespace` concerns Kubernetes only.
+    `image` is name and tag of the image that every service and run uses; `namespace` concerns Kubernetes only. Raises
+    DeploymentError for a lake that the engine's runs do not share, and for an image that Kubernetes' nodes would not
+    pull anew.
     """
 
     engine: Engine
     image: str = "zs-assets:latest"
     namespace: str = "zs-assets"
     lake: str = "s3://BUCKET/PREFIX"
+
+    def __post_init__(self) -> None:
+        if not is_remote(self.lake):
+            self._check_folder()
+        elif self._scheme not in STORES:
+            raise DeploymentError(
+                f"The image would lack what {self.lake} needs: name a lake by one of {', '.join(STORES)}, such as "
+                "s3://BUCKET/PREFIX."
+            )
+        # Always pulling would mend it too, but a run could then be newer than what submitted it: its gate refuses that.
+        if self.engine is Engine.KUBERNETES and self.tag == "latest":
+            raise DeploymentError(
+                "Give --image with a tag of its own, such as registry.example/zs-assets:2026-11-30, and a new one with "
+                "each build: a node keeps the image it has, so under latest it would run old code."
+            )
+
+    def _check_folder(self) -> None:
+        folder = self.lake.removeprefix("file://")
+        if self.engine is not Engine.DOCKER:
+            raise DeploymentError(
+                f"The machines of {self.engine.value} do not share {self.lake}: give --lake an object store, such as "
+                "s3://BUCKET/PREFIX."
+            )
+        if not folder.startswith(f"{HOME}/"):
+            raise DeploymentError(
+                f"The containers do not share {self.lake}: give --lake an object store, or a folder of the volume they "
+                f"share, such as {HOME}/lake."
+            )
+
+    @property
+    def _scheme(self) -> str:
+        return self.lake.split("://")[0]
+
+    @property
+    def store(self) -> Store:
+        """Of the lake; a folder needs none."""
+        return STORES[self._scheme] if is_remote(self.lake) else NO_STORE
+
+    @property
+    def extras(self) -> str:
+        """Of zs-assets, for the image."""
+        return ",".join(filter(None, ["demo", self.store.extra, self.engine.value]))
 
     @property
     def repository(self) -> str:

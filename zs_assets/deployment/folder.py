@@ -11,16 +11,19 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.components.catalogue import all_studies
 from zs_assets.deployment.engine import Deployment, Engine
+from zs_assets.deployment.environment import assigned_names, variables_of
 from zs_assets.protocol.errors import StorageError
 
 TEMPLATES = Path(__file__).with_name("templates")
-
+ENV = ".env.example"
+NOT_OF_RUNS = {"DOCKER_GID"}
+"""Variables of .env that only Compose reads."""
 
 _IMAGE_FILES = {
     "Dockerfile": "Dockerfile.j2",
     ".dockerignore": "dockerignore.j2",
     ".gitignore": "gitignore.j2",
-    ".env.example": "env.example.j2",
+    ENV: "env.example.j2",
     "wheels/README.md": "wheels.md.j2",
     "studies/README.md": "studies.md.j2",
 }
@@ -32,6 +35,7 @@ FILES: dict[Engine, dict[str, str]] = {
         **_INSTANCE_FILES,
         "worker.yaml": "worker.yaml.j2",
         "compose.yaml": "compose.celery.yaml.j2",
+        "compose.worker.yaml": "compose.worker.yaml.j2",
     },
     Engine.DOCKER: {
         "README.md": "README.docker.md.j2",
@@ -80,7 +84,7 @@ def write_deployment(folder: Path, deployment: Deployment, *, force: bool = Fals
         A file is there with another content and `force` is not given (nothing was written then), or the folder cannot
         be written.
     StudyError
-        A study is broken: its backends say which API keys `.env.example` names.
+        A study or a file of ZS_SYSTEMS is broken: they say which variables `.env.example` names.
     """
     texts = {folder / name: text for name, text in deployment_texts(deployment, all_studies().values()).items()}
     try:
@@ -106,7 +110,10 @@ def _state(path: Path, text: str) -> str:
 
 
 def deployment_texts(deployment: Deployment, studies: Iterable[StudyGraph]) -> dict[str, str]:
-    """The texts by file name, relative to the folder; `studies` say which keys a run may need."""
+    """The texts by file name, relative to the folder; `studies` may name variables of their own.
+
+    What a run's container is given is read from the text of .env.example: neither has a name that the other lacks.
+    """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
@@ -115,8 +122,10 @@ def deployment_texts(deployment: Deployment, studies: Iterable[StudyGraph]) -> d
         lstrip_blocks=True,
         autoescape=False,  # none of these texts is HTML
     )
-    keys = sorted({system.key_env for study in studies for system in study.systems.values() if system.key_env})
+    templates = FILES[deployment.engine]
+    env = environment.get_template(templates[ENV]).render(deployment=deployment, variables=variables_of(studies))
+    of_runs = [name for name in assigned_names(env) if name not in NOT_OF_RUNS]
     return {
-        name: environment.get_template(template).render(deployment=deployment, keys=keys)
-        for name, template in FILES[deployment.engine].items()
+        name: env if name == ENV else environment.get_template(template).render(deployment=deployment, of_runs=of_runs)
+        for name, template in templates.items()
     }

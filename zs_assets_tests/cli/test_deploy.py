@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from zs_assets.cli import app
-from zs_assets.deployment.engine import Engine
+from zs_assets.deployment.engine import DeploymentError, Engine
 from zs_assets.deployment.folder import FILES
 from zs_assets.protocol.errors import StorageError, StudyError
 from zs_assets_tests.small_study import write_small_study
@@ -38,7 +38,7 @@ def states(output: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("engine", list(Engine))
 def test_a_folder_is_written_and_every_file_named(engine: Engine, folder: Path):
-    output = deploy(engine.value, folder)
+    output = deploy(engine.value, folder, "--image", "zs:7")
     assert set(content(folder)) == set(FILES[engine])
     assert states(output) == dict.fromkeys(FILES[engine], "written")
     assert "README.md next" in output
@@ -51,6 +51,18 @@ def test_image_lake_and_namespace_reach_the_files(folder: Path):
     assert "jobNamespace: measuring" in written["values.yaml"]
     assert "kubectl create namespace measuring" in written["README.md"]
     assert "ZS_LAKE=gs://my-bucket/zs" in written[".env.example"].splitlines()
+
+
+def test_kubernetes_needs_an_image_that_nodes_pull_anew(folder: Path):
+    with pytest.raises(DeploymentError, match=r"--image with a tag of its own, such as registry\.example/zs-assets:"):
+        deploy("kubernetes", folder)
+    assert not folder.exists()
+
+
+def test_a_lake_that_machines_do_not_share_is_refused(folder: Path):
+    with pytest.raises(DeploymentError, match="do not share /data/lake"):
+        deploy("celery", folder, "--lake", "/data/lake")
+    assert not folder.exists()
 
 
 def test_the_same_again_changes_nothing(folder: Path):

@@ -58,8 +58,8 @@ class RunningEngine:
         folder = self.folder / name
         folder.mkdir()
         environment = {**self.environment, "ZS_HOME": str(folder / "home"), "PYTHONPATH": str(code or self.code)}
-        command = [SCRIPTS / "dagster-celery", "worker", "start", "-A", "dagster_celery.app"]
-        options = ["-y", self.folder / "worker.yaml", "-n", name, "-q", queues, "--", "--concurrency=1"]
+        command = [PYTHON, "-m", "zs_assets.deployment.worker"]
+        options = ["-y", self.folder / "worker.yaml", "-n", name, "-q", queues, "-c", "1"]
         with running(
             [*command, *options], self.folder / f"{name}.log", environment=environment, folder=folder
         ) as process:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from zs_assets.components.catalogue import all_studies
 from zs_assets.deployment.engine import Deployment, Engine
 from zs_assets.deployment.folder import deployment_texts
 
+# Filled in, they would be looked for.
+OPTIONAL = ("ZS_SYSTEMS", "ZS_BTZSC_DIR", "ZS_GLINER_DIR", "ZS_LAYA_DIR", "HF_TOKEN")
 IMAGE = "registry.example:5000/team/zs-assets:1.2"
 
 
@@ -24,15 +27,25 @@ def loaded(engine: Engine, name: str) -> Any:
 
 
 def assignments(env_example: str) -> dict[str, str]:
-    """The names and values of an .env file without quotes or substitutions."""
+    """The names and values of an .env file as they stand, without quotes; a value may name an earlier one: ${NAME}."""
     lines = [line for line in env_example.splitlines() if line and not line.startswith("#")]
     assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*=\S*", line) for line in lines), lines
     return dict(line.split("=", 1) for line in lines)
 
 
+def extras_of(dockerfile: str) -> set[str]:
+    """What the image installs of zs-assets."""
+    found = re.search(r'^ARG EXTRAS="(.*)"$', dockerfile, re.MULTILINE)
+    assert found is not None
+    return set(found.group(1).split(","))
+
+
 def filled_environment(engine: Engine, folder: Path) -> dict[str, str]:
     """What a reader of the README would have exported: every name, with a value where the example has none."""
-    values = {name: value or "filled-in" for name, value in assignments(texts(engine)[".env.example"]).items()}
+    values: dict[str, str] = {}
+    for name, value in assignments(texts(engine)[".env.example"]).items():
+        values[name] = string.Template(value or "filled-in").substitute(values)
     studies = folder / "studies"
     studies.mkdir(exist_ok=True)
-    return {**values, "ZS_HOME": str(folder / "home"), "ZS_STUDIES": str(studies)}
+    ours = {"ZS_HOME": str(folder / "home"), "ZS_STUDIES": str(studies), "HF_HOME": str(folder / "hf")}
+    return {**values, **ours, **dict.fromkeys(OPTIONAL, "")}

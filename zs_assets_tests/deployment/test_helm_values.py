@@ -15,7 +15,7 @@ import pytest
 
 from zs_assets.deployment.engine import Engine
 from zs_assets.deployment.routing import KUBERNETES_TAG, routing_tags
-from zs_assets_tests.deployment.folders import loaded
+from zs_assets_tests.deployment.folders import loaded, texts
 from zs_assets_tests.deployment.test_instance_config import checked_instance, checked_settings
 
 pytest.importorskip("dagster_k8s", reason="needs the extra kubernetes")
@@ -47,6 +47,7 @@ def instance_config(values: dict[str, Any]) -> dict[str, Any]:
                 "postgres_password_secret": values["global"]["postgresqlSecretName"],
                 "run_k8s_config": {
                     "container_config": raw["containerConfig"],
+                    "pod_spec_config": raw["podSpecConfig"],
                     "job_spec_config": raw["jobSpecConfig"],
                 },
             },
@@ -70,11 +71,44 @@ def test_both_ways_of_monitoring_are_not_given_at_once(values: dict[str, Any]):
 
 
 def test_all_parts_run_the_image_with_the_same_environment(values: dict[str, Any]):
-    parts = [values["dagsterWebserver"], values["dagsterDaemon"], *values["dagster-user-deployments"]["deployments"]]
+    parts = parts_of(values)
     assert [part["image"] for part in parts] == 3 * [
         {"repository": "registry.example:5000/team/zs-assets", "tag": "1.2", "pullPolicy": "IfNotPresent"}
     ]
     assert [part["envSecrets"] for part in parts] == 3 * [[{"name": "zs-assets-env"}]]
+
+
+def parts_of(values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Webserver, daemon and the code location."""
+    return [values["dagsterWebserver"], values["dagsterDaemon"], *values["dagster-user-deployments"]["deployments"]]
+
+
+def test_no_container_runs_as_root_or_can_become_it(values: dict[str, Any]):
+    """By number: the chart's init containers take the same settings, and their images name no user but root."""
+    for part in parts_of(values):
+        assert part["podSecurityContext"]["runAsNonRoot"] is True
+        assert part["podSecurityContext"]["runAsUser"] == 1000
+        assert part["securityContext"]["allowPrivilegeEscalation"] is False
+    for queue in ("gpu", "cpu"):
+        pod = job_of_run(values, routing_tags(queue, ["K8sRunLauncher"])).spec.template.spec
+        assert (pod.security_context.run_as_non_root, pod.security_context.run_as_user) == (True, 1000)
+        assert pod.security_context.fs_group == 1000  # a claim belongs to root otherwise
+        assert pod.containers[0].security_context.allow_privilege_escalation is False
+        assert pod.containers[0].security_context.capabilities.drop == ["ALL"]
+
+
+def test_a_command_in_the_webservers_pod_finds_the_workspace_and_the_readme_the_pod(values: dict[str, Any]):
+    """The chart mounts its workspace elsewhere; the volume's name and the names' form are those of the chart 1.13."""
+    (mount,) = values["dagsterWebserver"]["volumeMounts"]
+    assert mount == {
+        "name": "dagster-workspace-yaml",
+        "mountPath": f"{values['global']['dagsterHome']}/workspace.yaml",
+        "subPath": "workspace.yaml",
+    }
+    readme = texts(Engine.KUBERNETES)["README.md"]
+    name = f"dagster-{values['dagsterWebserver']['nameOverride']}"  # release, then name
+    assert "--install dagster dagster/dagster" in readme
+    assert f"exec deploy/{name} --" in readme and f"port-forward svc/{name} 3000:80" in readme
 
 
 # Objects of the chart's values.schema.json with "additionalProperties": false, as far as the values give them.
@@ -94,6 +128,12 @@ CLOSED_OBJECTS = {
         "startupProbe annotations runMonitoring runRetries sensors schedules schedulerName volumeMounts volumes"
     ),
     "dagsterDaemon.runCoordinator": "enabled type config",
+    "dagsterWebserver": (
+        "dbStatementTimeout dbPoolRecycle logLevel schedulerName volumeMounts volumes pathPrefix replicaCount image "
+        "nameOverride service workspace env envConfigMaps envSecrets deploymentLabels labels nodeSelector affinity "
+        "tolerations podSecurityContext securityContext resources readinessProbe livenessProbe startupProbe "
+        "annotations enableReadOnly"
+    ),
 }
 # Objects without a default in the chart, whose required keys the values must bring.
 REQUIRED_KEYS = {"image": {"repository", "pullPolicy"}, "deployment": {"name", "image", "port"}}
