@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import zs_assets
@@ -57,6 +58,40 @@ _LOADED = CodeIdentity(__version__, hash_of_code())
 def code_identity() -> CodeIdentity:
     """The code of this process, as it was when the package was loaded."""
     return _LOADED
+
+
+def load_own_modules() -> dict[str, str]:
+    """Imports every module of the package, so that none is read later, from files that may be other code by then.
+
+    For a worker, when it starts. Libraries that modules import only where they need them stay unloaded.
+
+    Returns
+    -------
+    dict[str, str]
+        Modules left out because a library of an extra is not installed: name -> that library. Nothing of this process
+        can use them.
+
+    Raises
+    ------
+    ImportError
+        A module of the package itself is missing or broken: the installation was changed while the process began.
+    """
+    left_out = {}
+    for name in _module_names():
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            library = (error.name or "").split(".")[0]
+            if library in ("", PACKAGE.name):
+                raise
+            left_out[name] = library
+    return left_out
+
+
+def _module_names() -> list[str]:
+    """Importable modules of the package: not `__main__`, which is a program."""
+    files = (path for path in code_files() if path.suffix == ".py" and path.stem != "__main__")
+    return [".".join((PACKAGE.name, *path.with_suffix("").parts)).removesuffix(".__init__") for path in files]
 
 
 WORKER_COMMAND = "zs_assets_code"

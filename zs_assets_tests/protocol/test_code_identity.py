@@ -71,3 +71,83 @@ def test_a_process_keeps_the_code_it_began_with(copied: Path):
     assert Path(file).parent == copied
     assert (at_start, now) == (before, hash_of_code(copied))
     assert at_start != now
+
+
+def run_copy(copied: Path, program: str) -> list[str]:
+    """Lines that a program prints which imports the copied package."""
+    run = subprocess.run([sys.executable, "-c", program], cwd=copied.parent, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()
+
+
+REPLACE_EVERY_MODULE = (
+    "for path in code_files():\n"
+    "    if path.suffix == '.py':\n"
+    "        (PACKAGE / path).write_text('raise RuntimeError(\"read again\")')\n"
+)
+
+
+def test_a_worker_that_loaded_its_modules_reads_none_of_them_again(copied: Path):
+    """All files are replaced between its start and its first task: every import still gives what it began with."""
+    lines = run_copy(
+        copied,
+        "from importlib import import_module\n"
+        "from zs_assets.protocol.code_identity import PACKAGE, _module_names, code_files, load_own_modules\n"
+        "names = _module_names()\n"
+        "left_out = load_own_modules()\n" + REPLACE_EVERY_MODULE + "for name in names:\n"
+        "    if name not in left_out:\n"
+        "        import_module(name)\n"
+        "from zs_assets.backends.gliner import GlinerBackend\n"
+        "print(len(names), sorted(left_out))\n"
+        "print(GlinerBackend.__module__)\n",
+    )
+    assert lines[0] == f"{len([path for path in code_files() if path.suffix == '.py']) - 1} []"
+    assert lines[1] == "zs_assets.backends.gliner"
+
+
+def test_without_it_a_module_is_read_from_the_files_of_the_day(copied: Path):
+    lines = run_copy(
+        copied,
+        "from zs_assets.protocol.code_identity import PACKAGE, code_files\n" + REPLACE_EVERY_MODULE + "try:\n"
+        "    import zs_assets.backends.gliner\n"
+        "except RuntimeError as error:\n"
+        "    print(error)\n",
+    )
+    assert lines == ["read again"]
+
+
+def test_loading_the_modules_loads_no_heavy_library(copied: Path):
+    lines = run_copy(
+        copied,
+        "import sys\n"
+        "from zs_assets.protocol.code_identity import load_own_modules\n"
+        "load_own_modules()\n"
+        "heavy = ('torch', 'transformers', 'gliner2', 'onnxruntime', 'altair', 'sklearn')\n"
+        "print([name for name in heavy if name in sys.modules])\n",
+    )
+    assert lines == ["[]"]
+
+
+def test_a_module_whose_extra_is_missing_is_left_out_and_named(copied: Path):
+    lines = run_copy(
+        copied,
+        "import sys\n"
+        "sys.modules['starlette'] = sys.modules['celery'] = None\n"
+        "from zs_assets.protocol.code_identity import load_own_modules\n"
+        "left_out = load_own_modules()\n"
+        "print(left_out['zs_assets.emulator.app'], left_out['zs_assets.deployment.worker_code'])\n"
+        "print('zs_assets.assets.report_asset' in left_out, 'zs_assets.assets.report_asset' in sys.modules)\n",
+    )
+    assert lines == ["starlette celery", "False True"]
+
+
+def test_a_missing_module_of_our_own_is_no_missing_extra(copied: Path):
+    (copied / "gates" / "verdict.py").unlink()
+    run = subprocess.run(
+        [sys.executable, "-c", "from zs_assets.protocol.code_identity import load_own_modules; load_own_modules()"],
+        cwd=copied.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode != 0
+    assert "No module named 'zs_assets.gates.verdict'" in run.stderr
