@@ -34,6 +34,19 @@ def main() -> None:
     except ZsAssetsError as error:
         err.print(f"[red]error[/] {error}", highlight=False, soft_wrap=True)
         sys.exit(1)
+    except Exception as error:
+        if not _is_database_fault(error):
+            raise
+        sentence = "The database of the Dagster instance is gone: `zs-assets doctor` says what is wrong with it."
+        err.print(f"[red]error[/] {sentence} Nothing that was received is lost.", highlight=False, soft_wrap=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         err.print("stopped; what was received is in the journal, the same command goes on from there")
         sys.exit(130)
+
+
+def _is_database_fault(error: Exception) -> bool:
+    """Dagster would print pages of it."""
+    from zs_assets.components.instance import is_database_fault
+
+    return is_database_fault(error)

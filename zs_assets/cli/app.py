@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from upath import UPath
+
+    from zs_assets.storage.places import Places
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,6 +28,16 @@ StudyName = Annotated[str, typer.Argument(help="Name of a study, for example dem
 Backends = Annotated[list[str] | None, typer.Option("--backend", help="Only this backend; may be given again.")]
 Datasets = Annotated[list[str] | None, typer.Option("--dataset", help="Only this dataset; may be given again.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def say_page(what: str, places: Places, page: UPath) -> None:
+    """Where a page lies, and for a lake on an object store also a copy that a browser can open."""
+    from zs_assets.storage.local_copy import copy_to_open
+
+    out.print(f"{what}: {page}", soft_wrap=True, highlight=False)
+    copied = copy_to_open(places, page.parent)
+    if copied is not None:
+        out.print(f"A copy to open: {copied / page.name}", soft_wrap=True, highlight=False)
 
 
 def print_json(value: Any) -> None:

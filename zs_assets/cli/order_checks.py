@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from zs_assets.cli.app import AsJson, Backends, Datasets, StudyName, app, err, out, print_json
+from zs_assets.cli.app import AsJson, Backends, Datasets, StudyName, app, err, out, print_json, say_page
 
 if TYPE_CHECKING:
     from zs_assets.components.follow_up_run import FollowUpRow, FollowUpStop
@@ -90,7 +90,7 @@ def follow_up(
         _say([follow_up_line(row, rehearsal=rehearse) for row in rows], rehearse)
         if rows:
             page = loop.lake.folder(graph.name, AssetName.REPORT) / "index.html"
-            out.print(f"Report: {page}", soft_wrap=True, highlight=False)
+            say_page("Report", loop.workspace.places, page)
     for sentence in never_run_sentences(stops):
         err.print(sentence, soft_wrap=True, highlight=False)
     if not rows or any(not stop.missing and not stop.unavailable for stop in stops):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,16 +12,14 @@ from rich.markup import escape
 from rich.table import Table
 from upath import UPath
 
-from zs_assets.cli.app import AsJson, Backends, Datasets, StudyName, app, err, out, print_json
+from zs_assets.cli.app import AsJson, Backends, Datasets, StudyName, app, err, out, print_json, say_page
 from zs_assets.cli.bundle import bundle_sentences
+from zs_assets.cli.launching import check_engine_to_launch, launching
 from zs_assets.cli.order_checks import REHEARSAL, positive_usd, stability
 from zs_assets.protocol.errors import ZsAssetsError
 
 if TYPE_CHECKING:
-    from dagster import DagsterInstance
-
-INTERRUPTED = 130
-"""Exit code of a command that Ctrl-C ended, as shells have it."""
+    pass
 
 
 @app.command()
@@ -59,7 +57,6 @@ def run(
     from zs_assets.cli.terminal import ProgressBars, step_line
     from zs_assets.components.catalogue import find_study
     from zs_assets.components.instance import dagster_instance
-    from zs_assets.components.launch import launched_runs
     from zs_assets.components.partition_loop import PartitionLoop, State, StepResult
     from zs_assets.components.rehearsal import rehearsing
     from zs_assets.components.stability_part import StabilityPart
@@ -92,6 +89,8 @@ def run(
         pilot(study, backend or (), dataset or (), sample, seed, max_usd, as_json)
         return
     graph = find_study(study)
+    if launch:
+        check_engine_to_launch(study, backend or ())
     with ExitStack() as stack:
         if rehearse:
             graph = stack.enter_context(rehearsing(graph, keep_limits=keep_limits))
@@ -106,11 +105,7 @@ def run(
             bars.finish(step.partition)
             bars.say(step_line(step))
 
-        carrier = None
-        if launch:
-            _warn_of_an_unserved_queue(instance)
-            carrier = stack.enter_context(launched_runs(graph, instance, bars.sink))
-            stack.enter_context(_runs_go_on(study))
+        carrier = stack.enter_context(launching(graph, instance, bars)) if launch else None
         loop = PartitionLoop(
             graph, instance, progress=bars.sink, report=say_step, about_to_ask=say_total, carrier=carrier
         )
@@ -128,11 +123,12 @@ def run(
                 "steps": [{**vars(step), "state": step.state.value} for step in result.steps],
                 "not_run": result.unavailable,
                 "report": str(page) if told else None,
+                **(_verdicts(page.parent) if told else {}),
             }
         )
     elif told:
         _print_verdicts(page.parent / "report.json")
-        out.print(f"\nReport: {page}", soft_wrap=True)
+        say_page("\nReport", loop.workspace.places, page)
     if result.failed or (published is not None and published.state is State.FAILED):
         raise typer.Exit(1)
     if result.unavailable and backend:
@@ -208,7 +204,7 @@ def report(
         out.print_json((folder / "report.json").read_text())
         return
     _print_verdicts(folder / "report.json")
-    out.print(f"\nReport: {folder / 'index.html'}", soft_wrap=True)
+    say_page("\nReport", loop.workspace.places, folder / "index.html")
 
 
 @app.command()
@@ -228,7 +224,7 @@ def publish(study: StudyName) -> None:
     published = json.loads((loop.lake.folder(graph.name, AssetName.PUBLICATION) / "hashes.json").read_text())
     for sentence in bundle_sentences(published, graph.systems):
         out.print(sentence, soft_wrap=True, highlight=False, markup=False)
-    out.print(f"Published: {loop.lake.folder(graph.name, AssetName.PUBLICATION) / 'index.html'}", soft_wrap=True)
+    say_page("Published", loop.workspace.places, loop.lake.folder(graph.name, AssetName.PUBLICATION) / "index.html")
 
 
 @app.command()
@@ -258,31 +254,17 @@ def reset(
         out.print(f"Study {study} has no outputs yet.")
 
 
-def _warn_of_an_unserved_queue(instance: DagsterInstance) -> None:
-    from zs_assets.components.dagster_runs import queue_is_served
-
-    if not queue_is_served(instance):
-        err.print(
-            "[yellow]no daemon[/]  runs wait in the queue until `dagster-daemon run` (or `dagster dev`) runs on "
-            f"{escape(str(instance.root_directory))}",
-            soft_wrap=True,
-        )
-
-
-@contextmanager
-def _runs_go_on(study: str) -> Iterator[None]:
-    """An interrupt ends the following only."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        err.print(f"The runs go on. Follow them again with: zs-assets run {study} --launch")
-        raise typer.Exit(INTERRUPTED) from None
-
-
 def _report_name() -> Any:
     from zs_assets.protocol.names import AssetName
 
     return AssetName.REPORT
+
+
+def _verdicts(folder: UPath) -> dict[str, Any]:
+    from zs_assets.assets.report_asset import verdict_sentences
+
+    report = json.loads((folder / "report.json").read_text())
+    return {"verdicts": verdict_sentences(report), "publication": report["publication"]}
 
 
 def _print_verdicts(path: UPath) -> None:
