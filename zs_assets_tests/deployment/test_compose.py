@@ -81,9 +81,17 @@ def test_a_further_machine_starts_workers_only_and_they_are_the_first_ones():
     assert {name for name in services if name.startswith("worker_")} == set(further["services"])
     for name, service in further["services"].items():
         assert "depends_on" not in service and "ports" not in service
-        assert service["env_file"] == ".env" and service["build"] == "."
+        assert service["env_file"] == ".env"
         assert services[name]["extends"] == {"file": "compose.worker.yaml", "service": name}
         assert set(services[name]) == {"extends", "depends_on"}
+
+
+@pytest.mark.parametrize(("engine", "name"), COMPOSE_FILES)
+def test_the_image_that_all_services_share_is_built_once(engine: Engine, name: str):
+    services = loaded(engine, name)["services"]
+    builders = [each for each, service in services.items() if "build" in service]
+    extended = [each for each, service in services.items() if service.get("extends", {}).get("service") == "worker_cpu"]
+    assert len(builders + extended) == 1
 
 
 def test_runs_and_services_in_containers_share_user_volume_and_network():

@@ -155,6 +155,16 @@ def test_the_charts_required_keys_are_there(values: dict[str, Any]):
     assert values["dagsterDaemon"]["runCoordinator"]["type"] in ("QueuedRunCoordinator", "CustomRunCoordinator")
 
 
+def test_the_code_location_starts_with_options_that_dagster_has(values: dict[str, Any]):
+    """As templates/deployment-user.yaml of the chart calls it; click raises for an option it does not know."""
+    from dagster._cli.api import grpc_command
+
+    (deployment,) = values["dagster-user-deployments"]["deployments"]
+    arguments = ["-h", "0.0.0.0", "-p", str(deployment["port"]), *deployment["dagsterApiGrpcArgs"]]
+    context = grpc_command.make_context("grpc", arguments)
+    assert context.params["module_name"] == ("zs_assets.definitions",)
+
+
 def test_no_password_is_in_the_values(values: dict[str, Any]):
     assert "postgresqlPassword" not in values["postgresql"]
     assert values["generatePostgresqlPasswordSecret"] is False
