@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import uuid
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, cast
 
 from upath import UPath
 
-from zs_assets.protocol.errors import StorageError
+from zs_assets.storage.store_failures import StoreUnreachable as StoreUnreachable
+from zs_assets.storage.store_failures import clear_failures as clear_failures
+from zs_assets.storage.store_failures import shown as shown
 
 _UNLISTED = {"use_listings_cache": False}
 # With concurrency s3fs asks for every object's size before it reads it: two requests where one is enough.
@@ -28,13 +28,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("gs", "gcs", "az", "abfs", "abfss", "oss"), _UNLISTED),
 }
 """Of protocols whose filesystems cache listings, which other processes' objects would be missing from."""
-SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID")
-UNREACHABLE = ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError")
-REASON_CHARACTERS = 200
-
-
-class StoreUnreachable(StorageError):
-    """The store does not answer: it may again in a moment, unlike a missing bucket or permission."""
 
 
 def is_remote(root: str) -> bool:
@@ -45,46 +38,6 @@ def is_remote(root: str) -> bool:
 def store_path(root: str) -> UPath:
     """The path of a folder or fsspec URL; a folder of this machine is a pathlib.Path."""
     return UPath(root.removeprefix("file://"), **OPTIONS.get(root.split("://")[0], {}))
-
-
-def shown(path: object) -> str:
-    """The address without a user or password in it."""
-    return re.sub(r"://[^/@]*@", "://", str(path))
-
-
-@contextmanager
-def clear_failures(path: object, doing: str) -> Iterator[None]:
-    """Whatever a store raises becomes a StorageError of one sentence that names the address and no secret.
-
-    `doing` completes "Cannot ... ADDRESS". FileExistsError passes: it answers a conditional create.
-    """
-    try:
-        yield
-    except (StorageError, FileExistsError):
-        raise
-    except Exception as error:  # each store's library has classes of its own (botocore's are no OSError)
-        kind = StoreUnreachable if _is_unreachable(error) else StorageError
-        raise kind(f"Cannot {doing} {shown(path)}: {_reason(error)}.") from None
-
-
-def _is_unreachable(error: Exception) -> bool:
-    return isinstance(error, (ConnectionError, TimeoutError)) or type(error).__name__ in UNREACHABLE
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, PermissionError):
-        return "permission denied. Give these credentials the right to list, read, write and delete there"
-    if isinstance(error, FileNotFoundError):
-        return "there is no such bucket or object. Create the bucket, or correct the lake (ZS_LAKE)"
-    if _is_unreachable(error):
-        return "the store does not answer. Check the network and the service's address (AWS_ENDPOINT_URL for S3)"
-    if type(error).__name__ in ("NoCredentialsError", "PartialCredentialsError"):
-        return "no credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile"
-    said = (getattr(error, "strerror", None) or str(error) or type(error).__name__).splitlines()[0]
-    for name in SECRETS:
-        if os.environ.get(name):
-            said = said.replace(os.environ[name], "***")
-    return f"{said[:REASON_CHARACTERS].rstrip('.')}. Check the lake (ZS_LAKE)"
 
 
 def put_object(path: UPath, data: bytes) -> None:
