@@ -162,7 +162,7 @@ def test_the_code_location_starts_with_options_that_dagster_has(values: dict[str
     (deployment,) = values["dagster-user-deployments"]["deployments"]
     arguments = ["-h", "0.0.0.0", "-p", str(deployment["port"]), *deployment["dagsterApiGrpcArgs"]]
     context = grpc_command.make_context("grpc", arguments)
-    assert context.params["module_name"] == ("zs_assets.definitions",)
+    assert context.params["module_name"] == "zs_assets.definitions"
 
 
 def test_no_password_is_in_the_values(values: dict[str, Any]):
