@@ -18,6 +18,7 @@ from zs_assets.sources.sampling import draw
 from zs_assets.storage.examples import examples_of, examples_table, question_from_json, question_json
 from zs_assets.storage.frozen import frozen_hashes, refuse_other_hashes, way_out
 from zs_assets.storage.lake import metadata_of, with_metadata, write_bytes
+from zs_assets.storage.same_code import refuse_other_code
 from zs_assets.storage.schemas import EXAMPLES
 
 
@@ -137,6 +138,7 @@ def _manifest_file(graph: StudyGraph) -> dg.AssetsDefinition:
         description="manifest.jsonl: one line per example of the study, all datasets in the study's order.",
     )
     def manifest_file(context: dg.AssetExecutionContext, workspace: Workspace):  # type: ignore[no-untyped-def]
+        refuse_other_code(context.run.tags, f"{graph.name} manifest_file")
         data, absent = study_manifest(workspace, graph)
         digest = sha256_bytes(data)
         write_bytes(workspace.lake.study(graph.name) / "manifest.jsonl", data)

@@ -18,12 +18,11 @@ from zs_assets.assets.graph import IO_MANAGER, StudyGraph
 from zs_assets.assets.provider_share import provider_share
 from zs_assets.assets.resources import ProgressSink, ProviderPools, Workspace
 from zs_assets.assets.tables import definition_metadata, head_table
-from zs_assets.gates import same_code
-from zs_assets.protocol.code_identity import CODE_TAG, code_identity
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.names import AssetName
 from zs_assets.storage.lake import Lake, metadata_of
 from zs_assets.storage.order_schemas import FOLLOW_UP, FOLLOW_UP_COUNTS
+from zs_assets.storage.same_code import refuse_other_code
 
 
 class FollowUpRule(BaseModel):
@@ -66,12 +65,7 @@ def follow_up_asset(graph: StudyGraph) -> dg.AssetsDefinition:
     ) -> dg.Output[pa.Table]:
         cell = context.partition_key.keys_by_dimension  # type: ignore[attr-defined]
         dataset, backend = cell["dataset"], cell["backend"]
-        code = same_code(context.run.tags.get(CODE_TAG), code_identity().code_sha256)
-        if code.stops:
-            raise dg.Failure(
-                f"{graph.name} {dataset} x {backend} failed gate {code.gate.value}: {code.sentence}.",
-                allow_retries=False,
-            )
+        refuse_other_code(context.run.tags, f"{graph.name} {dataset} x {backend}")
         partition = load_gated(workspace.lake, graph, dataset, backend)
         table = ask_again(
             workspace,

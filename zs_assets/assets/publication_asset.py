@@ -24,6 +24,7 @@ from zs_assets.report.order_downloads import aggregates, comparison_csv
 from zs_assets.storage.lake import parquet_bytes, write_bytes
 from zs_assets.storage.object_store import delete_others
 from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS_TABLE
+from zs_assets.storage.same_code import refuse_other_code
 from zs_assets.storage.schemas import DATASET_MEANS, METRICS, RANKINGS
 
 # Columns of predictions that go out per example; texts and raw bodies never do.
@@ -53,7 +54,8 @@ def publication_asset(graph: StudyGraph) -> dg.AssetsDefinition:
         description="The bundle to publish: page, report.json, tables as CSV and Parquet, hashes. Refused if a gate "
         "of an included partition fails. Check the terms of every hosted vendor before you publish its results.",
     )
-    def publication(workspace: Workspace) -> dg.MaterializeResult:
+    def publication(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.MaterializeResult:
+        refuse_other_code(context.run.tags, f"{graph.name} {AssetName.PUBLICATION.value}")
         included, left_out, refusals = partitions_to_publish(workspace, graph)
         if refusals:
             raise dg.Failure(

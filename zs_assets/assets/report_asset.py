@@ -36,6 +36,7 @@ from zs_assets.report import (
 from zs_assets.stats import calibration_bins, risk_coverage
 from zs_assets.storage.lake import Lake, metadata_of, write_bytes
 from zs_assets.storage.order_schemas import FOLLOW_UP_COUNTS_TABLE
+from zs_assets.storage.same_code import refuse_other_code
 from zs_assets.storage.schemas import DATASET_MEANS, METRICS, RANKINGS
 
 VERSIONED = ("zs-assets", "dagster", "numpy", "scipy", "pyarrow", "duckdb", "httpx")
@@ -50,7 +51,8 @@ def report_asset(graph: StudyGraph) -> dg.AssetsDefinition:
         code_version="1",
         description="index.html and report.json: verdict sentences, charts, tables, provenance.",
     )
-    def report(workspace: Workspace) -> dg.MaterializeResult:
+    def report(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.MaterializeResult:
+        refuse_other_code(context.run.tags, f"{graph.name} {AssetName.REPORT.value}")
         built = study_report(workspace, graph)
         folder = workspace.lake.folder(graph.name, AssetName.REPORT)
         write_bytes(folder / "report.json", json.dumps(built, indent=1, ensure_ascii=False).encode())

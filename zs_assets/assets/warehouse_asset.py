@@ -14,6 +14,7 @@ from zs_assets.assets.resources import Workspace
 from zs_assets.protocol.names import AssetName
 from zs_assets.storage.examples import in_current_schema
 from zs_assets.storage.lake import Lake
+from zs_assets.storage.same_code import refuse_other_code
 from zs_assets.storage.schemas import DATASET_MEANS, EXAMPLES, METRICS, RANKINGS
 from zs_assets.storage.warehouse import EMPTY, replace_study
 
@@ -39,7 +40,10 @@ def warehouse_asset(graph: StudyGraph) -> dg.AssetsDefinition:
         pool="warehouse",
         description=f"Schema `{graph.name}` of the DuckDB warehouse: result tables, and predictions as views.",
     )
-    def warehouse(workspace: Workspace, duckdb: DuckDBResource) -> dg.MaterializeResult:
+    def warehouse(
+        context: dg.AssetExecutionContext, workspace: Workspace, duckdb: DuckDBResource
+    ) -> dg.MaterializeResult:
+        refuse_other_code(context.run.tags, f"{graph.name} {AssetName.WAREHOUSE.value}")
         lake = workspace.lake
         tables = {
             "examples": _manifests(lake, graph),

@@ -1,4 +1,4 @@
-"""The gate before the first call: a run is carried out by the code of whoever submitted it."""
+"""The gate before the first call and before each write: a run is carried out by the code of whoever submitted it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def same_code(submitted: str | None, own: str) -> Verdict:
         return Verdict(Gate.CODE_IDENTITY, True, True, f"submitted and carried out by code {own}")
     sentence = (
         f"the run was submitted by code {submitted} and this worker runs {own}: install the same zs-assets on both, "
-        "restart the workers, and run again; nothing was asked"
+        "restart the workers, and run again; nothing was asked or written"
     )
     return Verdict(Gate.CODE_IDENTITY, False, True, sentence, first_offenders=(own,))

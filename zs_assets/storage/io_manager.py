@@ -12,13 +12,15 @@ from zs_assets.protocol.names import AssetName
 from zs_assets.storage.frozen import freeze_table, way_out
 from zs_assets.storage.lake import read_table, write_table
 from zs_assets.storage.object_store import store_path
+from zs_assets.storage.same_code import refuse_other_code
 
 
 class LakeIOManager(dg.UPathIOManager):
     """Stores part files and their receipt in the folder `<lake>/<study>/<asset>/dataset=.../backend=...`.
 
     The base class formats a multi-partition key as its dimensions' keys in alphabetical order joined by slashes; our
-    keys are slugs, so the names can be put back. A study's manifest is frozen by the write itself.
+    keys are slugs, so the names can be put back. A study's manifest is frozen by the write itself. A run of other code
+    than this process's writes nothing.
     """
 
     extension = None
@@ -32,6 +34,10 @@ class LakeIOManager(dg.UPathIOManager):
                 path = path / f"{name}={keys[name]}"
             return path
         return path / f"dataset={partition}"
+
+    def handle_output(self, context: dg.OutputContext, obj: pa.Table) -> None:
+        refuse_other_code(context.step_context.run_tags, " ".join(context.asset_key.path))
+        super().handle_output(context, obj)
 
     def make_directory(self, path: UPath) -> None:
         """Nothing: writing makes a local folder, and a store has none (S3's library would make the bucket)."""
