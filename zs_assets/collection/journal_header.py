@@ -8,7 +8,16 @@ from typing import Any
 
 from zs_assets.protocol.errors import JournalError
 
-_IDENTITY = ("prompt_hash", "manifest_hash", "protocol_hash", "model_requested", "spec_hash")
+_IDENTITY = (
+    "study",
+    "dataset",
+    "backend",
+    "prompt_hash",
+    "manifest_hash",
+    "protocol_hash",
+    "model_requested",
+    "spec_hash",
+)
 
 
 @dataclass(frozen=True)

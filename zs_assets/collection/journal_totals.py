@@ -10,7 +10,7 @@ from typing import Any
 
 from zs_assets.collection.journal_merge import calls_of, lacking, whole_lines
 from zs_assets.collection.journal_reading import journal_lines
-from zs_assets.collection.remote_journal import read_segments
+from zs_assets.collection.segment_objects import read_segments
 from zs_assets.storage.journal_place import JournalPath, JournalPlace
 
 

@@ -13,83 +13,23 @@ something every few seconds, if only an empty segment.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timezone
-from typing import Any, cast
 from uuid import uuid4
 
 from upath import UPath
 
-from zs_assets.collection.journal_merge import line_bytes
-from zs_assets.collection.segments import (
-    MissingSegments,
-    Span,
-    merged,
-    spans_of,
-    standing,
-    to_merge,
-    to_merge_at_the_end,
-)
+from zs_assets.collection.segment_objects import Segment, read_segment, read_segments, segment_bytes
+from zs_assets.collection.segments import Span, merged, spans_of, to_merge, to_merge_at_the_end
 from zs_assets.collection.writer import Writer
 from zs_assets.protocol.errors import JournalError
-from zs_assets.storage.object_store import create_once, delete_objects, object_bytes, object_names, shown
+from zs_assets.storage.object_store import create_once, delete_objects, object_names, shown
 
 BEAT_S = 5.0
 """A writer with nothing to upload for so long uploads an empty segment."""
 LEASE_S = 16.0
 """A writer that uploaded nothing for so long, three beats and a slow put, is taken for dead."""
 LOOK_EVERY_S = 1.0
-READS = 5
-
-
-@dataclass(frozen=True)
-class Segment:
-    """One object. `journal` is the journal's number for life (a reset begins a new one), `lines` are its own lines."""
-
-    span: Span
-    journal: str
-    writer: Writer
-    ends: bool  # its writer closed the journal
-    claim: bool
-    lines: bytes
-
-
-def read_segments(folder: UPath) -> list[Segment]:
-    """The standing segments in order; none where there is no journal.
-
-    Raises JournalError where numbers are missing, and StorageError.
-    """
-    missing = ""
-    for _ in range(READS):  # a merge between listing and reading takes objects away: what replaced them is listed anew
-        try:
-            segments = [_read(folder, span) for span in standing(spans_of(object_names(folder)))]
-        except MissingSegments as error:
-            missing = str(error)
-            continue
-        if None not in segments:
-            return cast(list[Segment], segments)
-    raise JournalError(
-        f"The journal {shown(folder)} lacks segments ({missing or 'they change while they are read'}): restore them "
-        "from the bucket's versions, or move the folder aside and ask again."
-    )
-
-
-def _read(folder: UPath, span: Span) -> Segment | None:
-    data = object_bytes(folder / span.name)
-    if data is None:
-        return None
-    head, _, lines = data.partition(b"\n")
-    try:
-        entry = json.loads(head)
-        writer = Writer.from_json(entry["writer"])
-        return Segment(span, entry["journal"], writer, entry["ends"], entry["claim"], lines)
-    except (ValueError, KeyError, TypeError):
-        raise JournalError(
-            f"{shown(folder / span.name)} is no segment of a journal: restore it, or move the folder aside."
-        ) from None
 
 
 class RemoteJournal:
@@ -147,7 +87,7 @@ class RemoteJournal:
         while True:
             number = self._spans[-1].last + 1 if self._spans else 1
             span = Span(number, number)
-            if create_once(self.folder / span.name, self._object(lines, claim=claim, ends=ends)):
+            if create_once(self.folder / span.name, self._object(span, lines, self.size, claim=claim, ends=ends)):
                 self._holds(span, len(lines), claim)
                 return
             found = self._own(span)
@@ -161,7 +101,7 @@ class RemoteJournal:
 
     def _own(self, span: Span) -> Segment:
         """The segment that is there already, if this writer sent it and its answer was lost; JournalError otherwise."""
-        found = _read(self.folder, span)
+        found = read_segment(self.folder, span)
         if found is not None and found.writer.token == self.writer.token:
             return found
         raise self._taken_over(found)
@@ -211,8 +151,9 @@ class RemoteJournal:
         offset = sum(self._sizes[span] for span in self._spans[:place])
         size = sum(self._sizes[span] for span in group)
         whole, lines = merged(group), lines_of(offset, size)
-        if not create_once(self.folder / whole.name, self._object(lines, claim=False, ends=ends)):
-            found = _read(self.folder, whole)
+        data = self._object(whole, lines, offset, claim=False, ends=ends)
+        if not create_once(self.folder / whole.name, data):
+            found = read_segment(self.folder, whole)
             # Another's merge of the same numbers holds the same lines: which of the two stands does not matter.
             if found is None:
                 raise self._taken_over(found)
@@ -223,13 +164,5 @@ class RemoteJournal:
         self._sizes[whole] = size
         self._merging = []
 
-    def _object(self, lines: bytes, *, claim: bool, ends: bool) -> bytes:
-        head: dict[str, Any] = {
-            "k": "segment",
-            "journal": self.journal,
-            "writer": self.writer.as_json(),
-            "ends": ends,
-            "claim": claim,
-            "t": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-        }
-        return line_bytes(head) + lines
+    def _object(self, span: Span, lines: bytes, offset: int, *, claim: bool, ends: bool) -> bytes:
+        return segment_bytes(Segment(span, self.journal, self.writer, ends, claim, lines, offset))

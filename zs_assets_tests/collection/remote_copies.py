@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from zs_assets.collection.remote_journal import read_segments
+from zs_assets.collection.segment_objects import read_segments
 from zs_assets.storage.journal_place import JournalPlace
 from zs_assets.storage.object_store import store_path
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from zs_assets.collection import journalled_replies, remote_journal, segments, uploads
-from zs_assets.collection.remote_journal import RemoteJournal, read_segments
+from zs_assets.collection.remote_journal import RemoteJournal
+from zs_assets.collection.segment_objects import read_segments
 from zs_assets.collection.segments import spans_of, standing
 from zs_assets.collection.writer import Writer
 from zs_assets.protocol.errors import JournalError
@@ -99,13 +100,13 @@ def test_what_arrived_counts_and_the_rest_goes_under_the_next_number(lake: str, 
     loses(lambda number: number == 1)
     journal = RemoteJournal(store_path(lake), Writer.here())
     journal.fetch()
-    journal.claim(b"header\n")
+    journal.claim(b'"header"\n')
     with pytest.raises(StoreUnreachable):
-        journal.put(b"one\n")
-    assert journal.size == len(b"header\n")
-    journal.put(b"one\ntwo\n")
-    assert journal.size == len(b"header\none\ntwo\n")
-    assert [segment.lines for segment in read_segments(store_path(lake))] == [b"header\n", b"one\n", b"two\n"]
+        journal.put(b"1\n")
+    assert journal.size == len(b'"header"\n')
+    journal.put(b"1\n2\n")
+    assert journal.size == len(b'"header"\n1\n2\n')
+    assert [segment.lines for segment in read_segments(store_path(lake))] == [b'"header"\n', b"1\n", b"2\n"]
 
 
 def test_a_merge_whose_answer_was_lost_is_finished_before_another_begins(lake: str, loses: Loses, monkeypatch):
@@ -137,18 +138,18 @@ def test_a_segment_of_ours_with_other_lines_than_were_sent_is_refused(lake: str,
     loses(lambda number: number == 1)
     journal = RemoteJournal(store_path(lake), Writer.here())
     journal.fetch()
-    journal.claim(b"header\n")
+    journal.claim(b'"header"\n')
     with pytest.raises(StoreUnreachable):
-        journal.put(b"one\n")
+        journal.put(b"1\n")
     with pytest.raises(JournalError, match=r"000002-000002.jsonl holds other lines than this worker sent"):
-        journal.put(b"two\n")
+        journal.put(b"2\n")
 
 
 def test_an_object_that_is_gone_when_it_is_looked_at_is_another_workers(lake: str, monkeypatch: pytest.MonkeyPatch):
     """A worker that took over has merged it meanwhile."""
     journal = RemoteJournal(store_path(lake), Writer.here())
     journal.fetch()
-    journal.claim(b"header\n")
+    journal.claim(b'"header"\n')
     monkeypatch.setattr(remote_journal, "create_once", lambda path, data: False)
     with pytest.raises(JournalError, match=r"Another worker has taken over .*\(unknown\)"):
-        journal.put(b"one\n")
+        journal.put(b"1\n")

@@ -12,7 +12,7 @@ from zs_assets.backends.base import CallFault, RawReply, Remedy
 from zs_assets.backends.systems import Limits, SystemSpec
 from zs_assets.collection import Progress, journalled_replies, journalled_usd, remote_journal, uploads
 from zs_assets.collection.journal import Journal
-from zs_assets.collection.remote_journal import read_segments
+from zs_assets.collection.segment_objects import read_segments
 from zs_assets.collection.segments import LEFT_ALONE, spans_of
 from zs_assets.collection.writer import Writer
 from zs_assets.protocol.errors import CollectionStopped, JournalError

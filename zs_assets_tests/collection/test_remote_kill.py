@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from zs_assets.collection.journal_merge import calls_of
-from zs_assets.collection.remote_journal import read_segments
+from zs_assets.collection.segment_objects import read_segments
 from zs_assets.collection.segments import LEFT_ALONE
 from zs_assets.emulator.server import LocalServer
 from zs_assets.storage.journal_place import JournalPlace
