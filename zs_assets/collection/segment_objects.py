@@ -93,7 +93,8 @@ def read_segment(folder: UPath, span: Span) -> Segment | None:
         size, digest = entry.get("bytes"), entry.get("sha256")
     except (ValueError, KeyError, TypeError, AttributeError):
         raise JournalError(f"{shown(path)} is no segment of a journal: restore it {WAY_OUT}") from None
-    if size not in (None, len(lines)) or whole_lines(lines) != lines:
+    torn = whole_lines(lines) != lines if size is None else size != len(lines)
+    if torn:
         of = "" if size is None else f" of {size}"
         raise JournalError(f"{shown(path)} is not whole, it holds {len(lines)} bytes{of}: restore it {WAY_OUT}")
     if digest not in (None, hashlib.sha256(lines).hexdigest()):
