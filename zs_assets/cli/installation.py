@@ -17,13 +17,13 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check folders, the Dagster instance and what each backend needs; with a SYSTEM, ask it one tiny decision."""
-    from zs_assets.components.doctor import check_installation, check_system
+    from zs_assets.components.doctor import check_installation, check_system, grouped
 
     findings = check_system(system) if system else check_installation()
     if as_json:
         print_json([vars(finding) for finding in findings])
     else:
-        for finding in findings:
+        for finding in findings if system else grouped(findings):
             mark = (
                 "[green]ok[/]     " if finding.ok else "[red]problem[/]" if finding.required else "[yellow]absent[/] "
             )

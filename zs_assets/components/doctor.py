@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from zs_assets.assets.resources import Workspace
@@ -13,13 +13,15 @@ from zs_assets.backends.registry import check_ready
 from zs_assets.backends.systems import known_systems
 from zs_assets.components.catalogue import all_studies, loadable_studies
 from zs_assets.components.dagster_runs import queue_is_served
-from zs_assets.components.engine_check import DATABASE, VARIABLES, check_engine
+from zs_assets.components.engine_check import LAKE, VARIABLES, engine_checks
 from zs_assets.components.finding import Finding, at_once
 from zs_assets.components.instance import dagster_instance
 from zs_assets.components.place_check import check_folder, check_lake
+from zs_assets.components.service_check import DATABASE
 from zs_assets.components.worker_check import Expected, QueueNeed, own_surroundings, queue_needs
 from zs_assets.protocol.errors import StudyError, ZsAssetsError
 
+BACKEND = "backend "
 INSTANCE = "Dagster instance"
 NO_CONFIG = "correct it to the folder that `zs-assets deploy` wrote, or unset it for the instance in ZS_HOME."
 
@@ -29,9 +31,11 @@ def check_installation() -> list[Finding]:
     workspace = Workspace.from_environment()
     home, expected = dagster_home(), Expected(_needs(), own_surroundings())
     checked = at_once(
-        lambda: [check_folder("ZS_HOME", workspace.places.home)],
-        lambda: [check_lake(workspace.lake_root)],
-        lambda: check_engine(home, expected),
+        {
+            "ZS_HOME": lambda: [check_folder("ZS_HOME", workspace.places.home)],
+            LAKE: lambda: [check_lake(workspace.lake_root)],
+            **engine_checks(home, expected),
+        }
     )
     return [*checked, *_instance(home, checked), _studies(), *_backends()]
 
@@ -106,4 +110,24 @@ def _studies() -> Finding:
 def _backends() -> Iterator[Finding]:
     for name, system in sorted(known_systems().items()):
         problem = check_ready(system)
-        yield Finding(f"backend {name}", problem is None, problem or system.title, required=False)
+        yield Finding(f"{BACKEND}{name}", problem is None, problem or system.title, required=False)
+
+
+def grouped(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with all backends in a few lines: those that are ready, and the others by what they lack."""
+    backends = [finding for finding in findings if finding.subject.startswith(BACKEND)]
+    lacking: dict[str, list[str]] = {}
+    for finding in backends:
+        name = finding.subject.removeprefix(BACKEND)
+        what = "ready" if finding.ok else finding.sentence.removeprefix(f"Backend '{name}' ")
+        lacking.setdefault(what, []).append(name)
+    ready = ", ".join(lacking.pop("ready", [])) or "none"
+    lines = [Finding("backends that are ready", True, ready)] if backends else []
+    for what, names in lacking.items():
+        subject = f"{'backends' if len(names) > 1 else 'backend'} {', '.join(names)}"
+        lines.append(Finding(subject, False, _for_several(what) if len(names) > 1 else what, required=False))
+    return [*(finding for finding in findings if finding not in backends), *lines]
+
+
+def _for_several(what: str) -> str:
+    return f"need {what.removeprefix('needs ')}" if what.startswith("needs ") else what

@@ -7,16 +7,17 @@ with a page that may hold the password.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import yaml
 
 from zs_assets.components.catalogue import find_study
-from zs_assets.components.finding import ANSWER_WITHIN_S, Finding, at_once
+from zs_assets.components.finding import Finding, at_once
 from zs_assets.components.place_check import check_lake
+from zs_assets.components.service_check import DATABASE, broker_problem, check_postgres, shown_address
 from zs_assets.components.worker_check import (
     Expected,
     QueueNeed,
@@ -28,7 +29,8 @@ from zs_assets.components.worker_check import (
 )
 
 VARIABLES = "environment"
-DATABASE = "database"
+QUEUE = "queue"
+LAKE = "ZS_LAKE"
 LAUNCH_PATIENCE_S = 1.0
 """Workers of a healthy engine answer within 0.1 s; only where one seems to be missing is more time given."""
 
@@ -61,7 +63,7 @@ def launch_problems(home: Path, lake: str, study: str, backends: Collection[str]
     graph = find_study(study)
     own = Surroundings(told_lake(lake), {study: study_sha256(graph)})
     expected = Expected(queue_needs([graph], backends), own, every_worker=False, patience_s=LAUNCH_PATIENCE_S)
-    findings = at_once(lambda: check_engine(home, expected), lambda: [check_lake(lake)])
+    findings = at_once({**engine_checks(home, expected), LAKE: lambda: [check_lake(lake)]})
     return [_alone(finding) for finding in findings if not finding.ok]
 
 
@@ -71,8 +73,10 @@ def _alone(finding: Finding) -> str:
     return f"W{finding.subject[1:]} {finding.sentence}" if is_worker else finding.sentence
 
 
-def check_engine(home: Path, expected: Expected) -> list[Finding]:
-    """Variables, database, broker and workers that `home`/dagster.yaml names; nothing where it names none.
+def engine_checks(home: Path, expected: Expected) -> dict[str, Callable[[], list[Finding]]]:
+    """Checks of the variables, database, queue and workers that `home`/dagster.yaml names, for `at_once`.
+
+    Where it names none they find nothing.
 
     Parameters
     ----------
@@ -82,9 +86,11 @@ def check_engine(home: Path, expected: Expected) -> list[Finding]:
         What the workers should be like.
     """
     config = _config(home)
-    missing = [name for name in sorted(_variables(config)) if name not in os.environ]
-    unset = [_unset(home, missing)] if missing else []
-    return [*unset, *at_once(lambda: list(_database(config)), lambda: list(_celery(config, expected)))]
+    return {
+        VARIABLES: lambda: list(_variables_missing(home, config)),
+        DATABASE: lambda: list(_database(config)),
+        QUEUE: lambda: list(_celery(config, expected)),
+    }
 
 
 def _config(home: Path) -> Mapping[str, Any]:
@@ -109,12 +115,14 @@ def _variables(value: Any) -> Iterator[str]:
             yield from _variables(each)
 
 
-def _unset(home: Path, names: list[str]) -> Finding:
-    sentence = (
-        f"{home / 'dagster.yaml'} reads {', '.join(names)} from the environment, and nothing is set there. "
-        "In the folder of .env: set -a; . ./.env; set +a"
-    )
-    return Finding(VARIABLES, False, sentence)
+def _variables_missing(home: Path, config: Mapping[str, Any]) -> Iterator[Finding]:
+    names = sorted({name for name in _variables(config) if name not in os.environ})
+    if names:
+        sentence = (
+            f"{home / 'dagster.yaml'} reads {', '.join(names)} from the environment, and nothing is set there. "
+            "In the folder of .env: set -a; . ./.env; set +a"
+        )
+        yield Finding(VARIABLES, False, sentence)
 
 
 def _resolved(value: Any) -> Any:
@@ -131,100 +139,46 @@ def _is_complete(settings: Any) -> bool:
     return all(name in os.environ for name in _variables(settings))
 
 
-def _source(setting: Any) -> str:
-    """Where a user corrects a setting: a variable, or the file itself."""
-    return setting["env"] if isinstance(setting, Mapping) and set(setting) == {"env"} else "the address in dagster.yaml"
+def _variable(setting: Any) -> str | None:
+    """The variable that a user corrects a setting by; None where it stands in the file."""
+    return str(setting["env"]) if isinstance(setting, Mapping) and set(setting) == {"env"} else None
+
+
+def _part(config: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """A part of the settings, empty where it is not there or has another form."""
+    for name in names:
+        part = config.get(name)
+        config = part if isinstance(part, Mapping) else {}
+    return config
 
 
 def _database(config: Mapping[str, Any]) -> Iterator[Finding]:
-    database = ((config.get("storage") or {}).get("postgres") or {}).get("postgres_db")
-    if database is not None and _is_complete(database):
-        yield _postgres(_resolved(database))
-
-
-def _postgres(settings: Mapping[str, Any]) -> Finding:
-    try:
-        import psycopg2
-    except ImportError:
-        return Finding(
-            DATABASE, False, "dagster.yaml names PostgreSQL: pip install dagster-postgres, as the extra does."
-        )
-    host, port = settings.get("hostname"), settings.get("port") or 5432
-    user, database = settings.get("username"), settings.get("db_name")
-    where = f"PostgreSQL at {host}:{port}"
-    try:
-        psycopg2.connect(
-            host=host,
-            port=port,
-            user=user,
-            password=settings.get("password"),
-            dbname=database,
-            connect_timeout=ANSWER_WITHIN_S,
-        ).close()
-    except psycopg2.OperationalError as error:
-        said = str(error)
-        if "password" in said or "authentication" in said:
-            what = f"refuses user {user}: check the user and password that dagster.yaml reads"
-        elif f'database "{database}" does not exist' in said:
-            what = f"has no database {database}: create it, or correct its name"
-        elif f'role "{user}" does not exist' in said:
-            what = f"has no user {user}: create it, or correct its name"
-        else:
-            what = "does not answer: start it, or correct its host and port"
-        return Finding(DATABASE, False, f"{where} {what}.")
-    return Finding(DATABASE, True, f"{where} answers.")
+    settings = _part(config, "storage", "postgres", "postgres_db")
+    if settings and _is_complete(settings):
+        yield check_postgres(_resolved(settings), {name: _variable(each) for name, each in settings.items()})
 
 
 def _celery(config: Mapping[str, Any], expected: Expected) -> Iterator[Finding]:
-    launcher = config.get("run_launcher") or {}
-    settings = launcher.get("config") or {}
-    if "Celery" not in str(launcher.get("class")) or not _is_complete(settings):
+    settings = _part(config, "run_launcher", "config")
+    if "Celery" not in str(_part(config, "run_launcher").get("class")) or not _is_complete(settings):
         return
     broker = str(_resolved(settings.get("broker")) or "amqp://localhost")
-    results = _resolved(settings.get("backend")) or broker
-    problem = _unreachable(broker, _source(settings.get("broker")))
-    if problem is None and results != broker and "://" in str(results):
-        problem = _unreachable(str(results), _source(settings.get("backend")))
+    results = str(_resolved(settings.get("backend")) or broker)
+    problem = broker_problem(broker, _variable(settings.get("broker")))
+    if problem is None and results != broker and "://" in results:
+        problem = broker_problem(results, _variable(settings.get("backend")))
     if problem is not None:
-        yield Finding("queue", False, problem)
+        yield Finding(QUEUE, False, problem)
         return
-    yield Finding("queue", True, f"{_shown(broker)} answers.")
+    yield Finding(QUEUE, True, f"{shown_address(broker)} answers.")
     yield from check_workers(broker, _as_routed(config, settings, expected))
-
-
-def _unreachable(url: str, source: str) -> str | None:
-    try:
-        from kombu import Connection
-    except ImportError:
-        return "dagster.yaml names Celery: pip install 'zs-assets[celery]'."
-    try:
-        with Connection(url, connect_timeout=ANSWER_WITHIN_S, transport_options=_SHORT) as connection:
-            connection.ensure_connection(max_retries=1, interval_start=0, timeout=ANSWER_WITHIN_S)
-            connection.default_channel.client.ping() if urlsplit(url).scheme.startswith("redis") else None
-    except Exception as error:  # each transport has classes of its own
-        said = str(error).lower()
-        if "auth" in said or "password" in said:
-            return f"{_shown(url)} refuses the password: correct {source}."
-        return f"{_shown(url)} does not answer: start it, or correct {source}."
-    return None
-
-
-_SHORT = {"socket_connect_timeout": ANSWER_WITHIN_S, "socket_timeout": ANSWER_WITHIN_S}
-
-
-def _shown(url: str) -> str:
-    """Scheme, host and port: an address may hold a password."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}:{parts.port}" if parts.port else f"{parts.scheme}://{parts.hostname}"
 
 
 def _as_routed(config: Mapping[str, Any], settings: Mapping[str, Any], expected: Expected) -> Expected:
     """Without our coordinator, which tags each run with its queue, all runs go to the launcher's only one."""
-    if "Routing" in str((config.get("run_coordinator") or {}).get("class")):
+    if "Routing" in str(_part(config, "run_coordinator").get("class")):
         return expected
-    every = QueueNeed()
-    for need in expected.needs.values():
-        every.systems |= need.systems
-        every.studies |= need.studies
+    systems = {system for need in expected.needs.values() for system in need.systems}
+    studies = {study for need in expected.needs.values() for study in need.studies}
     queue = str(_resolved(settings.get("default_queue")) or "dagster")
-    return Expected({queue: every}, expected.own, expected.every_worker, expected.patience_s)
+    return replace(expected, needs={queue: QueueNeed(systems, studies)})

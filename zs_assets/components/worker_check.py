@@ -105,24 +105,24 @@ def check_workers(broker: str, expected: Expected) -> Iterator[Finding]:
     from celery import Celery
 
     with Celery("doctor", broker=broker) as app:
-        served = app.control.inspect(timeout=expected.patience_s).active_queues() or {}
-        found = {worker: {queue["name"] for queue in queues} for worker, queues in served.items()}
-        if not expected.needs.keys() <= set().union(*found.values()) and expected.patience_s < ANSWER_WITHIN_S:
-            served = app.control.inspect(timeout=ANSWER_WITHIN_S).active_queues() or {}
-            found = {worker: {queue["name"] for queue in queues} for worker, queues in served.items()}
-        if not expected.every_worker:
-            found = {worker: queues for worker, queues in found.items() if queues & expected.needs.keys()}
-        # Who is named is waited for until the last has answered.
-        replies = (
-            app.control.broadcast(WORKER_COMMAND, destination=list(found), reply=True, timeout=ANSWER_WITHIN_S)
-            if found
-            else []
-        )
+        served = _served(app, expected.patience_s)
+        if expected.patience_s < ANSWER_WITHIN_S and not expected.needs.keys() <= set().union(*served.values()):
+            served = _served(app, ANSWER_WITHIN_S)
+        asked = [each for each, queues in served.items() if expected.every_worker or queues & expected.needs.keys()]
+        # Those that are named are waited for until the last has answered, and no longer.
+        wait = {"destination": asked, "reply": True, "timeout": ANSWER_WITHIN_S}
+        replies = app.control.broadcast(WORKER_COMMAND, **wait) if asked else []
     said = {worker: reply for each in replies or [] for worker, reply in each.items()}
-    yield from _queues(found, expected.needs)
-    for worker in sorted(found):
+    yield from _queues(served, expected.needs)
+    for worker in sorted(asked):
         reply = said.get(worker)
         yield from _worker(worker, reply if isinstance(reply, Mapping) else {}, expected.own)
+
+
+def _served(app: Any, patience_s: float) -> dict[str, set[str]]:
+    """Worker -> queues, of those that answer."""
+    found = app.control.inspect(timeout=patience_s).active_queues() or {}
+    return {worker: {queue["name"] for queue in queues} for worker, queues in found.items()}
 
 
 def _queues(served: Mapping[str, set[str]], needs: Mapping[str, QueueNeed]) -> Iterator[Finding]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import yaml
 
-from zs_assets.components.engine_check import check_engine
-from zs_assets.components.finding import ANSWER_WITHIN_S, Finding
+from zs_assets.components.engine_check import engine_checks, launch_problems
+from zs_assets.components.finding import ANSWER_WITHIN_S, Finding, at_once
 from zs_assets.components.place_check import check_lake
 from zs_assets.components.worker_check import Expected, QueueNeed, own_surroundings
 from zs_assets.deployment.engine import Deployment, Engine
@@ -38,7 +41,7 @@ def engine(home: Path, **parts: object) -> Path:
     return home
 
 
-def celery(broker: str) -> dict[str, object]:
+def celery(broker: object) -> dict[str, object]:
     return {
         "module": "zs_assets.deployment.launcher",
         "class": "WatchingCeleryRunLauncher",
@@ -57,14 +60,14 @@ def cpu_expected() -> Expected:
 
 def asked(home: Path) -> list[Finding]:
     began = time.monotonic()
-    findings = check_engine(home, cpu_expected())
+    findings = at_once(engine_checks(home, cpu_expected()))
     assert time.monotonic() - began < SOON_S
     assert all(SECRET not in finding.sentence and finding.sentence.count("\n") == 0 for finding in findings)
     return findings
 
 
 def test_one_machine_has_no_engine_to_ask(tmp_path: Path):
-    assert check_engine(tmp_path, cpu_expected()) == []
+    assert asked(tmp_path / "nowhere") == []
     assert asked(engine(tmp_path, telemetry={"enabled": False})) == []
 
 
@@ -88,7 +91,18 @@ def test_a_redis_that_is_not_there(tmp_path: Path):
     port = free_port()
     (finding,) = asked(engine(tmp_path, run_launcher=celery(f"redis://:{SECRET}@127.0.0.1:{port}/0")))
     assert (finding.subject, finding.ok) == ("queue", False)
-    assert finding.sentence.startswith(f"redis://127.0.0.1:{port} does not answer: start it")
+    start = f"redis://127.0.0.1:{port} does not answer: start it, or correct"
+    assert finding.sentence == f"{start} the address that dagster.yaml names."
+
+
+def test_the_variable_of_a_redis_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("celery")
+    port = free_port()
+    monkeypatch.setenv("DAGSTER_CELERY_BROKER", f"redis://:{SECRET}@127.0.0.1:{port}/0")
+    (finding,) = asked(engine(tmp_path, run_launcher=celery({"env": "DAGSTER_CELERY_BROKER"})))
+    assert finding.sentence == (
+        f"redis://127.0.0.1:{port} does not answer: start it, or correct DAGSTER_CELERY_BROKER."
+    )
 
 
 def test_a_redis_without_workers(tmp_path: Path):
@@ -97,7 +111,7 @@ def test_a_redis_without_workers(tmp_path: Path):
         queue, workers = asked(engine(tmp_path, run_launcher=celery(f"{address}/0")))
     assert queue.ok
     assert not workers.ok
-    assert workers.sentence.startswith("No worker answers: start one")
+    assert workers.sentence == "No worker answers: start one (README of the folder)."
 
 
 def test_a_postgres_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -119,7 +133,7 @@ def test_a_postgres_that_refuses_the_password_or_lacks_the_database(tmp_path: Pa
         monkeypatch.setenv("ZS_TEST_PASSWORD", "the right one")
         (right,) = asked(engine(tmp_path, storage=postgres(port=server.port)))
         (absent,) = asked(engine(tmp_path, storage=postgres(port=server.port, db_name="nowhere")))
-    assert not wrong.ok and "refuses user dagster: check the user and password" in wrong.sentence
+    assert not wrong.ok and "refuses user dagster: check ZS_TEST_PASSWORD." in wrong.sentence
     assert right.ok
     assert not absent.ok and "has no database nowhere" in absent.sentence
 
@@ -135,7 +149,57 @@ def test_a_lake_whose_bucket_is_missing_and_one_that_is_there(monkeypatch: pytes
         assert object_names(store_path("s3://lake/zs")) == []  # nothing is left behind
     assert there.ok
     assert not missing.ok
-    assert "no such bucket" in missing.sentence and "testing" not in missing.sentence
+    assert missing.sentence == (
+        "Cannot write s3://nowhere/zs: there is no such bucket or object. "
+        "Create the bucket, or correct the lake (ZS_LAKE)."
+    )
+
+
+@contextmanager
+def silent_service() -> Iterator[int]:
+    """Takes connections and says nothing; yields its port."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]  # the kernel takes them: nobody has to accept
+
+
+def test_services_that_say_nothing_are_given_up_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for package in ("celery", "psycopg2", "s3fs"):
+        pytest.importorskip(package)
+    with silent_service() as port:
+        settings = {"ZS_TEST_PASSWORD": SECRET, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": SECRET}
+        for name, value in {**settings, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}.items():
+            monkeypatch.setenv(name, value)
+        broker = f"redis://:{SECRET}@127.0.0.1:{port}/0"
+        folder = engine(tmp_path / "engine", storage=postgres(port=port), run_launcher=celery(broker))
+        began = time.monotonic()
+        problems = launch_problems(folder, "s3://lake/silent", "demo")
+        assert time.monotonic() - began < 3 * ANSWER_WITHIN_S  # they are asked at once
+    database, queue, lake = problems
+    assert database.startswith(f"PostgreSQL at 127.0.0.1:{port} does not answer: start it")
+    assert queue.startswith(f"redis://127.0.0.1:{port} does not answer: start it")
+    assert lake.startswith("Cannot read s3://lake/silent: the store does not answer.")
+    assert SECRET not in " ".join(problems)
+
+
+def test_a_check_that_takes_too_long_is_a_finding_of_its_own():
+    done = threading.Event()
+    (finding,) = at_once({"ZS_LAKE": lambda: [Finding("ZS_LAKE", done.wait(20), "late")]}, within_s=0.1)
+    done.set()
+    assert not finding.ok
+    assert finding.sentence == "ZS_LAKE does not answer within 0 s: check its address and the network."
+
+
+def test_one_machine_has_no_problem_to_launch_on(tmp_path: Path):
+    assert launch_problems(tmp_path / "nowhere", str(tmp_path / "lake"), "demo") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_launch_names_every_variable_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ZS_TEST_PASSWORD", raising=False)
+    monkeypatch.delenv("ZS_TEST_BROKER", raising=False)
+    folder = engine(tmp_path, storage=postgres(port=1), run_launcher=celery({"env": "ZS_TEST_BROKER"}))
+    (problem,) = launch_problems(folder, str(tmp_path / "lake"), "demo")
+    assert "reads ZS_TEST_BROKER, ZS_TEST_PASSWORD from the environment" in problem
 
 
 def test_the_command_ends_with_an_exit_code_and_does_not_wait_for_the_database(home: Path, tmp_path: Path):
