@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from zs_assets.collection.journal_reading import never_began
 from zs_assets.collection.stored_values import count, text
 from zs_assets.storage.schemas import ATTEMPTS
 
@@ -43,8 +44,10 @@ class AttemptRows:
         self._begun += 1
 
     def ended(self, line: dict[str, Any]) -> Begun:
-        """A `reply` or `fault` line; returns how the call began."""
-        begun = self._open.pop((line["id"], line["n"]))
+        """A `reply` or `fault` line; returns how the call began. Raises ForeignLine where it is not in flight."""
+        begun = self._open.pop((line["id"], line["n"]), None)
+        if begun is None:
+            raise never_began(line)
         self._close(begun, line["id"], line["n"], _end_of(line))
         return begun
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from zs_assets.backends.base import Backend, RawReply, Reading
 from zs_assets.collection.attempt_rows import AttemptRows
-from zs_assets.collection.journal_reading import journal_lines
+from zs_assets.collection.journal_reading import ForeignLine, broken_journal, journal_lines
 from zs_assets.collection.pricing import cost
 from zs_assets.collection.stored_values import count, text
 from zs_assets.protocol.names import Outcome
@@ -47,7 +47,10 @@ class _Replies:
 def compact(
     path: Path, backend: Backend, presentations: Sequence[Presentation], prompt_hash: str
 ) -> tuple[pa.Table, pa.Table]:
-    """Tables of schemas PREDICTIONS and ATTEMPTS; every presentation has exactly one prediction."""
+    """Tables of schemas PREDICTIONS and ATTEMPTS; every presentation has exactly one prediction.
+
+    Raises JournalError, naming file and line, for a line that is none of a journal, or ends a call that never began.
+    """
     replies, attempts = _read_index(path, presentations)
     return _table(_prediction_rows(path, replies, backend, presentations, prompt_hash)), attempts
 
@@ -81,7 +84,10 @@ def _read_index(path: Path, presentations: Sequence[Presentation]) -> tuple[_Rep
             if row is not None:
                 replies.calls[row] = max(line["n"], replies.calls[row])
             continue
-        begun = attempts.ended(line)
+        try:
+            begun = attempts.ended(line)
+        except ForeignLine as error:
+            raise broken_journal(path, offset, error) from None
         if line["k"] != "reply":
             replies.last_fault[line["id"]] = (line["kind"], line.get("detail"))
         elif row is not None and replies.offset[row] == NEVER:

@@ -21,7 +21,7 @@ from typing import Any
 from zs_assets.backends.base import RawReply, Reading, Remedy
 from zs_assets.collection.journal_header import JournalHeader
 from zs_assets.collection.journal_merge import line_bytes
-from zs_assets.collection.journal_reading import broken_journal
+from zs_assets.collection.journal_reading import ForeignLine, broken_journal, line_of
 from zs_assets.collection.journal_reading import journal_lines as journal_lines
 from zs_assets.collection.past import Past
 from zs_assets.collection.uploads import Uploads
@@ -231,7 +231,7 @@ class Journal:
             lake, local, self.past.torn_line = uploads.fetch(self._fd)
             for where, copy in ((uploads.address, lake), (self.path, local)):
                 if copy:
-                    self.header.refuse_another(where, json.loads(copy[: copy.index(b"\n")]))
+                    self.header.refuse_another(where, copy[: copy.index(b"\n")])
             uploads.take_over(lake, local, line_bytes({"k": "header", **asdict(self.header)}))
         except StorageError as error:
             raise JournalError(f"{error} Nothing was asked; what {self.path} holds is kept.") from None
@@ -246,17 +246,18 @@ class Journal:
                     self.past.torn_line = True
                     break
                 try:
-                    line = json.loads(data)
-                except ValueError:
-                    if keep + len(data) < size:
-                        raise broken_journal(self.path, keep) from None
+                    if header_seen:
+                        self.past.note(line_of(data))
+                    else:
+                        json.loads(data)
+                except ValueError as error:
+                    if isinstance(error, ForeignLine) or keep + len(data) < size:
+                        raise broken_journal(self.path, keep, error) from None
                     self.past.torn_line = True
                     break
                 if not header_seen:
-                    self.header.refuse_another(self.path, line)
+                    self.header.refuse_another(self.path, data)
                     header_seen = True
-                else:
-                    self.past.note(line)
                 keep += len(data)
         if keep < size:
             os.ftruncate(self._fd, keep)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from zs_assets.protocol.errors import JournalError
 
@@ -33,9 +33,13 @@ class JournalHeader:
     model_requested: str
     spec_hash: str
 
-    def refuse_another(self, path: Path | str, line: dict[str, Any]) -> None:
+    def refuse_another(self, path: Path | str, first_line: bytes) -> None:
         """Raises JournalError, naming both values, where a journal's first line is of another protocol."""
-        if line.get("k") != "header":
+        try:
+            line = json.loads(first_line)
+        except ValueError:
+            line = None
+        if not isinstance(line, dict) or line.get("k") != "header":
             raise JournalError(f"{path} does not begin with a header: it is no journal; move it aside.")
         for name in _IDENTITY:
             expected, found = getattr(self, name), line.get(name)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
+
+from zs_assets.collection.journal_reading import line_of, what_is_wrong
+from zs_assets.protocol.errors import JournalError
 
 ABOUT_NO_CALL = ("header", "identity")
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
@@ -93,11 +96,18 @@ def common_lines(one: bytes, other: bytes) -> int:
 
 
 def calls_of(data: bytes) -> Iterator[dict[str, Any]]:
-    """Every line about a call."""
-    for line in lines_of(data):
+    """Every line about a call. Raises ValueError for what is no line of a journal."""
+    for line in map(line_of, data.splitlines()):
         if line["k"] not in ABOUT_NO_CALL:
             yield line
 
 
-def lines_of(data: bytes) -> Iterable[dict[str, Any]]:
-    return map(json.loads, data.splitlines())
+def refuse_foreign_lines(where: object, data: bytes) -> None:
+    """Raises JournalError with the number of the first line that is none of a journal."""
+    for number, line in enumerate(data.splitlines(), 1):
+        try:
+            line_of(line)
+        except ValueError as error:
+            raise JournalError(
+                f"{where} is broken: line {number} {what_is_wrong(error)}. Restore it, or move it aside and ask again."
+            ) from None

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from zs_assets.collection.journal_merge import calls_of, lacking, whole_lines
+from zs_assets.collection.journal_merge import calls_of, lacking, refuse_foreign_lines, whole_lines
 from zs_assets.collection.journal_reading import journal_lines
 from zs_assets.collection.segment_objects import read_segments
 from zs_assets.storage.journal_place import JournalPath, JournalPlace
+from zs_assets.storage.object_store import shown
 
 
 def journalled_replies(path: JournalPath) -> int:
@@ -42,18 +43,22 @@ def journalled_usd(path: JournalPath) -> float:
 
 def _calls(path: JournalPath) -> Iterator[dict[str, Any]]:
     if isinstance(path, JournalPlace):
-        yield from calls_of(_both_copies(path))
+        yield from _of_both_copies(path)
     elif path.exists():
         for _, line in journal_lines(path):
             yield line
 
 
-def _both_copies(place: JournalPlace) -> bytes:
+def _of_both_copies(place: JournalPlace) -> Iterator[dict[str, Any]]:
     segments = read_segments(place.folder)
-    lake = b"".join(segment.lines for segment in segments)
-    if not place.local.exists():
-        return lake
+    lake, local = b"".join(segment.lines for segment in segments), b""
     of_this_journal = {segment.journal for segment in segments[:1]} | {None}
     # A marked copy of another journal is of before a reset.
-    local = whole_lines(place.local.read_bytes()) if place.marked() in of_this_journal else b""
-    return lake + lacking(lake, local)
+    if place.local.exists() and place.marked() in of_this_journal:
+        local = whole_lines(place.local.read_bytes())
+    try:
+        yield from calls_of(lake + lacking(lake, local))
+    except ValueError:
+        refuse_foreign_lines(shown(place.remote), lake)
+        refuse_foreign_lines(place.local, local)
+        raise

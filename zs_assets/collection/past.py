@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zs_assets.backends.base import Remedy
+from zs_assets.collection.journal_reading import never_began
 from zs_assets.protocol.names import Outcome
 
 
@@ -26,7 +27,10 @@ class Past:
     torn_line: bool = False
 
     def note(self, line: dict[str, Any]) -> None:
-        """One line of the journal after its header, in the journal's sequence."""
+        """One line of the journal after its header, in the journal's sequence.
+
+        Raises ForeignLine for the end of a call that is not in flight: its table could not be made.
+        """
         if line["k"] == "identity":
             self.identity = line["identity"]
             return
@@ -35,6 +39,8 @@ class Past:
             self.attempts[name] = max(attempt, self.attempts.get(name, 0))
             self.open_calls.add((name, attempt))
             return
+        if (name, attempt) not in self.open_calls:
+            raise never_began(line)
         self.open_calls.discard((name, attempt))
         if line["k"] == "reply":
             self.replied.add(name)

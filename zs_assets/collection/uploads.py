@@ -13,7 +13,7 @@ import threading
 import time
 from contextlib import suppress
 
-from zs_assets.collection.journal_merge import common_lines, lacking, whole_lines
+from zs_assets.collection.journal_merge import common_lines, lacking, refuse_foreign_lines, whole_lines
 from zs_assets.collection.remote_journal import RemoteJournal
 from zs_assets.collection.writer import Writer
 from zs_assets.protocol.errors import JournalError, StorageError
@@ -69,9 +69,15 @@ class Uploads:
     def take_over(self, lake: bytes, local: bytes, first_line: bytes) -> None:
         """Claims the journal; then both copies hold the same. `first_line` begins a journal that is new.
 
-        The lake first: killed in between, the local copy still holds what only it had. Raises as RemoteJournal.put.
+        The lake first: killed in between, the local copy still holds what only it had. Raises as RemoteJournal.put,
+        and JournalError for a line that is none of a journal, before anything is claimed.
         """
-        extra = lacking(lake, local) if lake or local else first_line
+        try:
+            extra = lacking(lake, local) if lake or local else first_line
+        except ValueError:
+            refuse_foreign_lines(self.address, lake)
+            refuse_foreign_lines(self._place.local, local)
+            raise
         self._claim(extra)
         self._place.mark.write_text(self._remote.journal)
         whole = lake + extra

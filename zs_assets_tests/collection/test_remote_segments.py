@@ -28,6 +28,12 @@ HEADER = line_bytes({"k": "header", "study": "s"})
 ACTIONS = st.lists(st.sampled_from(["a", "b", "c", "reply", "fault"]), max_size=12)
 
 
+def end(kind: str, name: str, number: int, body: str) -> dict[str, object]:
+    """A reply or a fault; it has the entries of both."""
+    reply = {"ms": 1.0, "s": 200, "r": None, "body": body}
+    return {"k": kind, "id": name, "n": number, "kind": "x", "remedy": "retry", "status": None, **reply}
+
+
 def worked(start: bytes, actions: list[str], worker: str) -> bytes:
     """The journal after a worker went on from it; calls in flight before are not this worker's to end."""
     begun = Counter(line["id"] for line in calls_of(start) if line["k"] == "asked")
@@ -36,8 +42,7 @@ def worked(start: bytes, actions: list[str], worker: str) -> bytes:
         if action in ("reply", "fault"):
             if in_flight:
                 name, number = in_flight.pop(0)
-                line = {"k": action, "id": name, "n": number, "body": f"{worker}{step}"}
-                data += line_bytes(line)
+                data += line_bytes(end(action, name, number, f"{worker}{step}"))
             continue
         begun[action] += 1
         in_flight.append((action, begun[action]))
@@ -84,7 +89,7 @@ def test_two_copies_that_parted_hold_together_every_call_of_both_once(both, here
 
 def test_a_reply_only_the_local_copy_has_ends_the_call_that_both_know():
     start = worked(HEADER, ["a"], "x")
-    local = start + line_bytes({"k": "reply", "id": "a", "n": 1, "body": "paid"})
+    local = start + line_bytes(end("reply", "a", 1, "paid"))
     lake = worked(start, ["a", "reply"], "o")
     appended = list(calls_of(lacking(lake, local)))
     assert [(line["k"], line["id"], line["n"], line["body"]) for line in appended] == [("reply", "a", 1, "paid")]
