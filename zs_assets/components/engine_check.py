@@ -31,7 +31,7 @@ from zs_assets.components.worker_check import (
 VARIABLES = "environment"
 QUEUE = "queue"
 LAKE = "ZS_LAKE"
-LAUNCH_PATIENCE_S = 1.0
+LAUNCH_PATIENCE_S = 0.7
 """Workers of a healthy engine answer within 0.1 s; only where one seems to be missing is more time given."""
 
 

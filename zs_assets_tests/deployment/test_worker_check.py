@@ -28,7 +28,8 @@ from zs_assets.components.worker_check import (
     worker_report,
 )
 from zs_assets.protocol.code_identity import code_identity
-from zs_assets_tests.deployment.services import redis_service
+from zs_assets_tests.deployment.engine import RunningEngine, running_engine
+from zs_assets_tests.deployment.services import STARTS_WITHIN_S, redis_service
 from zs_assets_tests.small_study import write_small_study
 
 pytest.importorskip("celery", reason="needs the extra celery")
@@ -212,3 +213,32 @@ def test_a_worker_reports_this_process_and_no_credentials(
     monkeypatch.setenv("ZS_STUDIES", str(home / "nowhere"))
     assert own_surroundings().studies == {}
     assert "which is no folder" in str(own_surroundings().studies_problem)
+
+
+@pytest.mark.engine
+def test_workers_of_a_whole_engine_tell_their_lake_and_studies(tmp_path: Path):
+    for package in ("dagster_celery", "dagster_postgres", "s3fs"):
+        pytest.importorskip(package)
+    write_small_study(tmp_path / "studies" / "small")
+    with running_engine(tmp_path / "engine") as engine, engine.worker("one"):
+        wait_for_the_worker(engine)
+        same = worker_findings(engine)
+        elsewhere = worker_findings(engine, ZS_LAKE="s3://lake/other")
+        unknown = worker_findings(engine, ZS_STUDIES=str(tmp_path / "studies"))
+    assert same == [(True, "runs the same code as this command, and has the same lake and studies.")]
+    what = "writes to s3://lake/zs, this command reads s3://lake/other"
+    assert elsewhere == [(False, f"{what}: set ZS_LAKE alike and restart the workers.")]
+    assert unknown == [
+        (False, "has no study small: set ZS_STUDIES on daemon, webserver and workers, and restart them.")
+    ]
+
+
+def worker_findings(engine: RunningEngine, **changes: str) -> list[tuple[bool, str]]:
+    found = json.loads(engine.command("doctor", "--json", **changes).stdout)
+    return [(each["ok"], each["sentence"]) for each in found if each["subject"].startswith("worker ")]
+
+
+def wait_for_the_worker(engine: RunningEngine) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while not worker_findings(engine):
+        assert time.monotonic() < deadline, engine.logs()
