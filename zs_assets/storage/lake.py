@@ -155,9 +155,20 @@ def part_names(folder: UPath) -> list[str]:
 
 
 def read_json(path: UPath) -> dict[str, Any] | None:
-    """None where there is no such object. Raises StorageError."""
+    """None where there is no such object. Raises StorageError, also for one that was cut off."""
     data = object_bytes(path)
-    return None if data is None else json.loads(data)
+    if data is None:
+        return None
+    try:
+        entries = json.loads(data)
+    except ValueError:
+        entries = None
+    if not isinstance(entries, dict):
+        raise StorageError(
+            f"{shown(path)} is no whole JSON object, it was cut off or changed: restore it, or delete it and "
+            f"materialise that partition again; {KEPT}"
+        )
+    return entries
 
 
 def _parts(table: pa.Table) -> dict[str, pa.Table]:

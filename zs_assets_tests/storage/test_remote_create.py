@@ -140,6 +140,31 @@ def test_a_writer_killed_before_the_receipt_leaves_a_manifest_that_the_next_one_
     assert read_table(folder).num_rows == 3
 
 
+@pytest.mark.parametrize("left", [b"", b'{"sha256": "ab', b"[]"], ids=["empty", "cut", "no object"])
+def test_a_frozen_receipt_that_was_cut_off_is_one_sentence_and_nothing_is_overwritten(root: str, left: bytes):
+    folder = store_path(root) / "manifest"
+    freeze_table(folder, manifest("aaa"), "")
+    write_bytes(folder / RECEIPT, left)
+    before = {name: object_bytes(folder / name) for name in object_names(folder)}
+    for other in (manifest("aaa", rows=4), manifest("bbb")):
+        with pytest.raises(
+            StorageError, match=r"manifest/receipt\.json is no whole JSON object.*: restore it, or delete"
+        ):
+            freeze_table(folder, other, "")
+    assert {name: object_bytes(folder / name) for name in object_names(folder)} == before
+    delete_objects([folder / RECEIPT])  # the way out: the table itself says what it is frozen with
+    with pytest.raises(FrozenManifestError, match="aaa"):
+        freeze_table(folder, manifest("bbb"), "")
+
+
+def test_the_very_bytes_that_are_frozen_mend_a_receipt_that_was_cut_off(root: str):
+    folder = store_path(root) / "manifest"
+    freeze_table(folder, manifest("aaa"), "")
+    write_bytes(folder / RECEIPT, b'{"sha256": "ab')
+    freeze_table(folder, manifest("aaa"), "")
+    assert read_table(folder).num_rows == 3
+
+
 RACER = """
 import sys, time
 from zs_assets.protocol.errors import FrozenManifestError
