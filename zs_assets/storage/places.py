@@ -9,6 +9,7 @@ from pathlib import Path
 from upath import UPath
 
 from zs_assets.storage.journal_place import JournalPath, JournalPlace
+from zs_assets.storage.lake_address import lake_address
 from zs_assets.storage.object_store import is_remote, object_names, store_path
 
 IMPORT_FORMATS = {"janus": ".jsonl", "jev_benchmarks": ".jsonl", "semif": ".jsonl", "native": ".parquet"}
@@ -28,12 +29,15 @@ class Places:
 
     @classmethod
     def from_environment(cls) -> Places:
-        """A rehearsal has a home of its own inside the real one, and a local lake wherever the real one is."""
-        home = Path(os.environ.get("ZS_HOME") or "data").absolute()
+        """A rehearsal has a home of its own inside the real one, and a local lake wherever the real one is.
+
+        Raises StorageError where ZS_LAKE is no folder and no URL of a store.
+        """
+        home = Path(os.path.expanduser(os.environ.get("ZS_HOME", "").strip() or "data")).absolute()
         if os.environ.get(REHEARSAL):
             home = home / "rehearsal"
             return cls(home=home, lake=str(home / "lake"), rehearsal=True)
-        return cls(home=home, lake=os.environ.get("ZS_LAKE") or str(home / "lake"))
+        return cls(home=home, lake=lake_address(os.environ.get("ZS_LAKE", "")) or str(home / "lake"))
 
     @property
     def warehouse(self) -> Path:
