@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from zs_assets.assets.analysis_inputs import analysis_tables
 from zs_assets.assets.dataset_assets import published_manifest_verdict, study_manifest
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
 from zs_assets.assets.resources import Workspace
-from zs_assets.gates import Verdict, one_model_across_datasets, one_prompt_across_backends
+from zs_assets.gates import Verdict, one_code, one_model_across_datasets, one_prompt_across_backends
 from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.hashing import sha256_bytes
-from zs_assets.protocol.names import Gate
+from zs_assets.protocol.names import AssetName, Gate
+from zs_assets.protocol.study import pair_name
+from zs_assets.storage.lake import Lake, metadata_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,49 @@ def study_verdicts(workspace: Workspace, graph: StudyGraph) -> list[StudyVerdict
     ]
     manifest, absent = study_manifest(workspace, graph)
     passed, sentence = published_manifest_verdict(graph, sha256_bytes(manifest), absent)
-    return [*verdicts, StudyVerdict(None, None, Verdict(Gate.MANIFEST_PUBLISHED, passed, True, sentence))]
+    verdicts.append(StudyVerdict(None, None, Verdict(Gate.MANIFEST_PUBLISHED, passed, True, sentence)))
+    code = one_code(_codes(workspace.lake, graph))
+    # Where all is as usual, the provenance and the verdicts of the partitions say so.
+    return verdicts if code.passed else [*verdicts, StudyVerdict(None, None, code)]
+
+
+def _codes(lake: Lake, graph: StudyGraph) -> dict[str, str]:
+    """Name of each table of the study -> the code that made it, where the table says."""
+    codes = {}
+    for asset, where in _tables(graph):
+        code = _code_of(lake, graph.name, asset, where)
+        if code is not None:
+            codes[" of ".join([asset.value, *([" x ".join(where.values())] if where else [])])] = code
+    return codes
+
+
+def _tables(graph: StudyGraph) -> Iterator[tuple[AssetName, dict[str, str]]]:
+    """Every table that the report can read, with its partition."""
+    pairs = {
+        "cascades": [pair_name(pair) for pair in graph.spec.cascades],
+        "decision_log": [pair_name(pair) for pair in graph.spec.decision_logs],
+    }
+    for dataset in ({"dataset": dataset.name} for dataset in graph.spec.datasets):
+        cells = [{**dataset, "backend": backend} for backend in graph.spec.backends]
+        yield AssetName.MANIFEST, dataset
+        yield from ((name, cell) for cell in cells for name in (AssetName.PREDICTIONS, AssetName.METRICS))
+        yield from ((AssetName.PAIRED_DIFFERENCES, {**dataset, "pair": pair}) for pair in graph.spec.pair_names)
+        for analysis, names in analysis_tables(graph).items():
+            places = {"calibration": cells, "order_sensitivity": [dataset]}.get(analysis)
+            places = places or [{**dataset, "pair": pair} for pair in pairs[analysis]]
+            yield from ((name, place) for place in places for name in names)
+    yield from ((name, {}) for name in (AssetName.RANKINGS, AssetName.DATASET_MEANS))
+
+
+def _code_of(lake: Lake, study: str, asset: AssetName, where: dict[str, str]) -> str | None:
+    if not lake.has(study, asset, **where):
+        return None
+    if asset is AssetName.PREDICTIONS:  # large: the verdicts beside them say it too
+        return (lake.read_verdicts(study, **where) or {}).get("code_sha256")
+    try:
+        return metadata_of(lake.read(study, asset, **where)).get("code_sha256")
+    except GateRefused:
+        return None  # the report leaves it out, and says why
 
 
 def _models(workspace: Workspace, graph: StudyGraph, backend: str) -> dict[str, str | None]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from zs_assets.gates.verdict import Verdict
+from collections.abc import Mapping
+
+from zs_assets.gates.verdict import Verdict, first
 from zs_assets.protocol.names import Gate
 
 
@@ -26,3 +28,30 @@ def same_code(submitted: str | None, own: str) -> Verdict:
         "restart the workers, and run again; nothing was asked or written"
     )
     return Verdict(Gate.CODE_IDENTITY, False, True, sentence, first_offenders=(own,))
+
+
+SHOWN_DIGITS = 12
+
+
+def one_code(made_by: Mapping[str, str]) -> Verdict:
+    """Whether one code made all tables that a report reads; a warning, since an upgrade in mid-study is no error.
+
+    Parameters
+    ----------
+    made_by
+        Each table's name -> sha256 of the code that made it. Tables of before it was recorded are left out.
+    """
+    tables: dict[str, list[str]] = {}
+    for table, code in made_by.items():
+        tables.setdefault(code, []).append(table)
+    if len(tables) < 2:
+        return Verdict(Gate.CODE_IDENTITY, True, False, f"made by code {', '.join(tables) or 'that is not recorded'}")
+    parts = [f"{code[:SHOWN_DIGITS]} made {_some(names)}" for code, names in tables.items()]
+    sentence = f"the tables of this study were made by {len(tables)} different codes: {'; '.join(parts)}"
+    return Verdict(Gate.CODE_IDENTITY, False, False, sentence, first_offenders=first(tables))
+
+
+def _some(names: list[str]) -> str:
+    shown = first(names)
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -7,11 +7,12 @@ import dagster as dg
 from zs_assets.assets.follow_up_asset import follow_up_asset
 from zs_assets.assets.gated_reading import load_gated
 from zs_assets.assets.graph import StudyGraph
+from zs_assets.assets.report_asset import study_report
 from zs_assets.assets.resources import Workspace
-from zs_assets.components.partition_loop import PartitionLoop, failure_reason
+from zs_assets.components.partition_loop import PartitionLoop, State, failure_reason
 from zs_assets.components.partition_status import partition_status
 from zs_assets.components.study import measured_assets
-from zs_assets.gates import same_code
+from zs_assets.gates import one_code, same_code
 from zs_assets.protocol.code_identity import CODE_TAG, code_identity
 from zs_assets.protocol.names import AssetName, Gate
 from zs_assets.storage.lake import metadata_of
@@ -47,6 +48,33 @@ def test_a_run_of_plain_dagster_passes_and_says_that_it_does_not_know():
     verdict = same_code(None, NEW)
     assert not verdict.stops
     assert "does not say" in verdict.sentence
+
+
+def test_tables_of_two_codes_are_a_warning_that_says_which_made_what():
+    assert one_code({}).passed and one_code({"metrics of a": OLD, "rankings": OLD}).passed
+    mixed = one_code({"metrics of a": OLD, "rankings": NEW, **{f"predictions of {i}": OLD for i in range(6)}})
+    assert not mixed.passed and not mixed.stops
+    assert mixed.sentence == (
+        "the tables of this study were made by 2 different codes: 000000000000 made metrics of a, predictions of 0, "
+        "predictions of 1, predictions of 2, predictions of 3 and 2 more; 111111111111 made rankings"
+    )
+
+
+def test_the_report_says_which_code_made_what_after_an_upgrade(home, small_study: StudyGraph, instance, monkeypatch):
+    def said() -> list[str]:
+        report = study_report(loop.workspace, small_study)
+        return [gate["sentence"] for gate in report["gates"] if gate["gate"] == "code_identity" and not gate["passed"]]
+
+    loop = PartitionLoop(small_study, instance)
+    assert loop.run(["uniform"], ["first"]).failed == []
+    assert said() == []
+    before = code_identity().code_sha256[:12]
+    monkeypatch.setattr("zs_assets.protocol.code_identity._LOADED", type(code_identity())("9.9", NEW))
+    loop.summarise()
+    (sentence,) = said()
+    assert f"{before} made manifest of first, predictions of first x uniform, metrics of first x uniform" in sentence
+    assert f"{NEW[:12]} made rankings" in sentence
+    assert loop.publish().state is State.MADE, "an upgrade in mid-study is no reason to refuse"
 
 
 def test_other_code_asks_nothing_and_leaves_what_was_published(home, small_study: StudyGraph, instance):
