@@ -13,8 +13,6 @@ from zs_assets.components.catalogue import all_studies
 from zs_assets.deployment.engine import Deployment, Engine
 from zs_assets.deployment.folder import deployment_texts
 
-# Filled in, they would be looked for.
-OPTIONAL = ("ZS_SYSTEMS", "ZS_BTZSC_DIR", "ZS_GLINER_DIR", "ZS_LAYA_DIR", "HF_TOKEN")
 IMAGE = "registry.example:5000/team/zs-assets:1.2"
 
 
@@ -41,11 +39,11 @@ def extras_of(dockerfile: str) -> set[str]:
 
 
 def filled_environment(engine: Engine, folder: Path) -> dict[str, str]:
-    """What a reader of the README would have exported: every name, with a value where the example has none."""
+    """What a reader of the README would have exported: keys and passwords filled in, folders of their own, no more."""
     values: dict[str, str] = {}
     for name, value in assignments(texts(engine)[".env.example"]).items():
-        values[name] = string.Template(value or "filled-in").substitute(values)
+        filled = value or ("filled-in" if re.search("KEY|PASSWORD", name) else "")
+        values[name] = string.Template(filled).substitute(values)
     studies = folder / "studies"
     studies.mkdir(exist_ok=True)
-    ours = {"ZS_HOME": str(folder / "home"), "ZS_STUDIES": str(studies), "HF_HOME": str(folder / "hf")}
-    return {**values, **ours, **dict.fromkeys(OPTIONAL, "")}
+    return {**values, "ZS_HOME": str(folder / "home"), "ZS_STUDIES": str(studies), "HF_HOME": str(folder / "hf")}

@@ -92,6 +92,21 @@ def test_a_stopped_worker_ends_its_run_takes_no_other_and_leaves_no_process(tmp_
         assert processes_of(process.pid) == []
 
 
+def test_a_second_control_c_ends_the_run_too(tmp_path: Path):
+    from celery import Celery
+
+    with redis_service() as broker, worker(tmp_path, broker) as (process, log), Celery(broker=f"{broker}/0") as app:
+        app.send_task("hold", [str(tmp_path)], queue="cpu")
+        until((tmp_path / "began").exists, "the run did not begin", log)
+        process.send_signal(signal.SIGINT)
+        until(lambda: "Warm shutdown" in log.read_text(errors="replace"), "Control C was not heard", log)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.wait(WITHIN_S)
+        assert not (tmp_path / "ended").exists()
+        assert processes_of(process.pid) == []
+
+
 def test_an_idle_worker_ends_at_once_and_leaves_no_password_in_a_file_or_the_log(tmp_path: Path):
     from redis import Redis
 
