@@ -16,6 +16,7 @@ import yaml
 
 from zs_assets.deployment.engine import DeploymentError, Engine
 from zs_assets.deployment.worker import worker_settings
+from zs_assets.protocol.code_identity import load_own_modules
 from zs_assets_tests.deployment.folders import filled_environment, texts
 from zs_assets_tests.deployment.services import redis_service, running
 
@@ -24,6 +25,7 @@ pytest.importorskip("dagster_celery", reason="needs the extra celery")
 WITHIN_S = 60
 # A run that says when it began, and ends when the test lets it, or after a minute.
 TASKS = """
+import sys
 import time
 from pathlib import Path
 from celery import shared_task
@@ -52,10 +54,18 @@ def processes_of(session: int) -> list[int]:
     return [int(line.split()[0]) for line in listed.splitlines() if "Z" not in line.split()[1]]
 
 
+MODULES = """
+@shared_task(name="modules")
+def modules(folder):
+    Path(folder, "modules.part").write_text("\\n".join(sys.modules))
+    Path(folder, "modules.part").rename(Path(folder, "modules"))
+"""
+
+
 @contextmanager
 def worker(folder: Path, broker: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """A worker of queue cpu that knows the task `hold`, in a session of its own."""
-    (folder / "zs_test_tasks.py").write_text(TASKS)
+    (folder / "zs_test_tasks.py").write_text(TASKS + MODULES)
     settings = yaml.safe_load(texts(Engine.CELERY)["worker.yaml"])
     settings["execution"]["config"]["config_source"]["imports"].append("zs_test_tasks")
     (folder / "worker.yaml").write_text(yaml.safe_dump(settings))
@@ -70,6 +80,18 @@ def worker(folder: Path, broker: str) -> Iterator[tuple[subprocess.Popen[bytes],
     log = folder / "worker.log"
     with running(command, log, environment=environment, folder=folder) as process:
         yield process, log
+
+
+def test_a_worker_has_read_all_of_its_code_before_its_first_task(tmp_path: Path):
+    """What it read later could be of code that was installed since, under the hash of the code before."""
+    from celery import Celery
+
+    with redis_service() as broker, worker(tmp_path, broker) as (_, log), Celery(broker=f"{broker}/0") as app:
+        app.send_task("modules", args=[str(tmp_path)], queue="cpu")
+        until((tmp_path / "modules").exists, "no task was run", log)
+        read = set((tmp_path / "modules").read_text().split())
+    left_out = load_own_modules()
+    assert {name for name in sys.modules if name.startswith("zs_assets.")} - read - set(left_out) == set()
 
 
 def test_a_stopped_worker_ends_its_run_takes_no_other_and_leaves_no_process(tmp_path: Path):
