@@ -19,7 +19,7 @@ from zs_assets.components.instance import dagster_instance
 from zs_assets.components.place_check import check_folder, check_lake
 from zs_assets.components.service_check import DATABASE
 from zs_assets.components.worker_check import Expected, QueueNeed, own_surroundings, queue_needs
-from zs_assets.protocol.errors import StudyError, ZsAssetsError
+from zs_assets.protocol.errors import StorageError, StudyError, ZsAssetsError
 
 BACKEND = "backend "
 INSTANCE = "Dagster instance"
@@ -28,7 +28,10 @@ NO_CONFIG = "correct it to the folder that `zs-assets deploy` wrote, or unset it
 
 def check_installation() -> list[Finding]:
     """Folders, lake, engine, instance, studies and what each backend needs; no system is asked."""
-    workspace = Workspace.from_environment()
+    try:
+        workspace = Workspace.from_environment()
+    except StorageError as error:  # of ZS_LAKE, which nothing works without
+        return [Finding(LAKE, False, str(error)), _studies(), *_backends()]
     home, expected = dagster_home(), Expected(_needs(), own_surroundings())
     checked = at_once(
         {

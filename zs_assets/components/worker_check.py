@@ -30,6 +30,7 @@ class Surroundings:
     lake: str  # as `told_lake` tells it
     studies: Mapping[str, str]  # name -> hash of what it measures
     studies_problem: str | None = None  # why no study can be listed
+    lake_problem: str | None = None  # why ZS_LAKE is none
 
 
 @dataclass
@@ -55,11 +56,16 @@ class Expected:
 
 def own_surroundings() -> Surroundings:
     """Lake and studies of this process, as its environment and the files are now. Raises nothing."""
-    lake = told_lake(Places.from_environment().lake)
+    lake, studies, lake_problem, studies_problem = "", {}, None, None
     try:
-        return Surroundings(lake, {study.name: study_sha256(study) for study in loadable_studies()})
+        lake = told_lake(Places.from_environment().lake)
     except ZsAssetsError as error:
-        return Surroundings(lake, {}, str(error))
+        lake_problem = str(error)
+    try:
+        studies = {study.name: study_sha256(study) for study in loadable_studies()}
+    except ZsAssetsError as error:
+        studies_problem = str(error)
+    return Surroundings(lake, studies, studies_problem, lake_problem)
 
 
 def told_lake(lake: str) -> str:
@@ -167,12 +173,19 @@ def _worker(worker: str, reply: Mapping[str, Any], own: Surroundings) -> Iterato
 
 
 def _told(reply: Mapping[str, Any]) -> Surroundings:
-    studies, problem = reply.get("studies"), reply.get("studies_problem")
-    return Surroundings(str(reply["lake"]), studies if isinstance(studies, Mapping) else {}, problem)
+    studies = reply.get("studies")
+    return Surroundings(
+        str(reply["lake"]),
+        studies if isinstance(studies, Mapping) else {},
+        reply.get("studies_problem"),
+        reply.get("lake_problem"),
+    )
 
 
 def _differences(its: Surroundings, own: Surroundings, *, same_code: bool) -> Iterator[str]:
-    if its.lake != own.lake:
+    if its.lake_problem is not None:
+        yield f"writes nowhere: {its.lake_problem}"
+    elif its.lake != own.lake and own.lake_problem is None:
         yield f"writes to {its.lake}, this command reads {own.lake}: set ZS_LAKE alike and restart the workers."
     if its.studies_problem is not None:
         yield f"loads no study: {its.studies_problem}"

@@ -69,6 +69,12 @@ def test_the_instance_is_not_opened_without_its_variables(home: Path, tmp_path: 
     assert "ZS_TEST_FOLDER" in problems[0].sentence and "set -a; . ./.env; set +a" in problems[0].sentence
 
 
+def test_a_lake_that_is_none_is_a_finding(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ZS_LAKE", "s3://")
+    (lake,) = found("ZS_LAKE")
+    assert not lake.ok and "names no bucket" in lake.sentence
+
+
 def test_a_folder_that_cannot_be_made_is_found_without_making_it(tmp_path: Path):
     (tmp_path / "file").write_text("")
     finding = check_folder("ZS_HOME", tmp_path / "file" / "home")

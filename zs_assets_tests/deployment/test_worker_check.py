@@ -103,6 +103,13 @@ def test_a_worker_whose_studies_folder_is_not_there_says_so(broker: str):
     assert of_the_worker(findings) == [(False, f"loads no study: {said}")]
 
 
+def test_a_worker_whose_lake_is_none_says_so(broker: str):
+    said = "The lake s3:// (ZS_LAKE) names no bucket: write s3://BUCKET or s3://BUCKET/FOLDER."
+    with worker(broker, {**CODE, "lake": "", "lake_problem": said, "studies": dict(OWN.studies)}):
+        findings = asked(broker)
+    assert of_the_worker(findings) == [(False, f"writes nowhere: {said}")]
+
+
 def test_a_worker_of_an_earlier_version_has_the_finding_about_its_code_only(broker: str):
     with worker(broker, {"package_version": "0.1.0", "code_sha256": "0" * 64}):
         (finding,) = of_the_worker(asked(broker))
@@ -211,6 +218,8 @@ def test_a_worker_reports_this_process_and_no_credentials(
     assert {"demo", "small"} <= report["studies"].keys()
     assert "secret" not in json.dumps(report)
     monkeypatch.setenv("ZS_STUDIES", str(home / "nowhere"))
+    monkeypatch.setenv("ZS_LAKE", "s3://")
+    assert "names no bucket" in str(own_surroundings().lake_problem)
     assert own_surroundings().studies == {}
     assert "which is no folder" in str(own_surroundings().studies_problem)
 
