@@ -16,7 +16,7 @@ from zs_assets.collection.segment_objects import read_segments
 from zs_assets.collection.segments import LEFT_ALONE, spans_of
 from zs_assets.collection.writer import Writer
 from zs_assets.protocol.errors import CollectionStopped, JournalError
-from zs_assets.storage.object_store import delete_objects, move_objects, object_bytes, object_names, store_path
+from zs_assets.storage.object_store import delete_objects, move_objects, object_names, store_path
 from zs_assets_tests.collection.jev_run import header
 from zs_assets_tests.collection.remote_copies import held, place
 from zs_assets_tests.collection.scripted import SPEC, Scripted, collect_scripted
@@ -291,15 +291,3 @@ def test_a_journal_of_another_protocol_on_the_lake_is_refused_untouched(tmp_path
     ):
         pass
     assert held(lake) == before
-
-
-def test_segments_that_are_missing_or_no_segments_are_said(tmp_path: Path, lake: str):
-    collect_scripted(place(tmp_path, lake), Scripted(), COUNT)
-    folder = store_path(lake)
-    name = object_names(folder)[-1]
-    folder.fs.pipe_file((folder / name).path, b"no segment\n")
-    with pytest.raises(JournalError, match="is no segment of a journal: restore it"):
-        journalled_replies(place(tmp_path, lake, "two"))
-    folder.fs.pipe_file((folder / "009999-009999.jsonl").path, object_bytes(folder / name))
-    with pytest.raises(JournalError, match=r"lacks segments"):
-        journalled_replies(place(tmp_path, lake, "two"))
