@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
@@ -61,7 +60,7 @@ def launching(graph: StudyGraph, instance: DagsterInstance, bars: ProgressBars) 
         with launched_runs(graph, instance, bars.sink, on_the_way) as carrier:
             yield carrier
     except KeyboardInterrupt:
-        command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+        command = shlex.join(["zs-assets", *sys.argv[1:]])
         err.print(
             f"The runs go on as far as they were submitted. The same command follows them and submits the rest: "
             f"{command}",

@@ -24,6 +24,7 @@ from zs_assets.backends.systemone import SystemOneBackend
 from zs_assets.collection import collector
 from zs_assets.collection.budget import Budget
 from zs_assets.collection.journal import Journal
+from zs_assets.collection.pace import Pace
 from zs_assets.storage.journal_place import JournalPath, JournalPlace
 from zs_assets_tests.collection.jev_run import KEY, QUESTION, header, jev, presentations
 from zs_assets_tests.remote_lake import s3_lake
@@ -82,7 +83,8 @@ def memory_over_a_long_run(url: str, calls: int = 50_000, looks: int = 5) -> lis
             seen.append((progress.done, resident_mb()))
 
     with tempfile.TemporaryDirectory() as folder:
-        run = collector._Collection(backend, planned, 4, Budget(backend.spec, QUESTION, None), False, look, 0.2)
+        pace = Pace(backend.spec.limits)
+        run = collector._Collection(backend, planned, 4, Budget(backend.spec, QUESTION, None), pace, False, look, 0.2)
         with Journal(Path(folder) / "journal.jsonl", header(), run.on_synced) as journal:
             asyncio.run(run.complete(journal))
             journal.sync()
@@ -104,7 +106,8 @@ def collector_rate(
         path: JournalPath = Path(folder) / "journal.jsonl"
         if lake is not None:
             path = JournalPlace(Path(folder) / "journal.jsonl", f"{lake}/{uuid.uuid4().hex}")
-        run = collector._Collection(backend, planned, 4, Budget(backend.spec, QUESTION, None), False, None, 1.0)
+        pace = Pace(backend.spec.limits)
+        run = collector._Collection(backend, planned, 4, Budget(backend.spec, QUESTION, None), pace, False, None, 1.0)
         with Journal(path, header(), run.on_synced, announces=announces) as journal:
             started = time.perf_counter()
             asyncio.run(run.complete(journal))

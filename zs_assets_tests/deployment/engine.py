@@ -23,7 +23,7 @@ import zs_assets
 from zs_assets.deployment.engine import Deployment, Engine
 from zs_assets.deployment.folder import write_deployment
 from zs_assets_tests.deployment.folders import filled_environment
-from zs_assets_tests.deployment.services import postgres_service, redis_service, running, s3_service
+from zs_assets_tests.deployment.services import postgres_service, redis_service, running, s3_service, wait_until
 
 PYTHON = Path(get_path("scripts")) / "python"
 SCRIPTS = PYTHON.parent
@@ -54,16 +54,23 @@ class RunningEngine:
     def worker(
         self, name: str, queues: str = "cpu,hosted", code: Path | None = None
     ) -> Iterator[subprocess.Popen[bytes]]:
-        """One Celery worker with one process, in a working folder and a ZS_HOME of its own."""
+        """One Celery worker with one process, in a working folder and a ZS_HOME of its own, once it answers."""
         folder = self.folder / name
         folder.mkdir()
         environment = {**self.environment, "ZS_HOME": str(folder / "home"), "PYTHONPATH": str(code or self.code)}
         command = [PYTHON, "-m", "zs_assets.deployment.worker"]
         options = ["-y", self.folder / "worker.yaml", "-n", name, "-q", queues, "-c", "1"]
-        with running(
-            [*command, *options], self.folder / f"{name}.log", environment=environment, folder=folder
-        ) as process:
+        log = self.folder / f"{name}.log"
+        with running([*command, *options], log, environment=environment, folder=folder) as process:
+            wait_until(lambda: self._answers(name), process, log, f"worker {name}")
             yield process
+
+    def _answers(self, worker: str) -> bool:
+        from celery import Celery
+
+        with Celery(broker=self.environment["DAGSTER_CELERY_BROKER"]) as app:
+            found = app.control.inspect(timeout=1.0).ping() or {}
+        return any(name.split("@")[0] == worker for name in found)
 
     def logs(self) -> dict[str, str]:
         return {path.name: path.read_text(errors="replace")[-3000:] for path in self.folder.glob("*.log")}

@@ -176,5 +176,5 @@ def test_a_refused_key_is_one_sentence_and_is_not_tried_on_every_dataset(engine:
         if set(statuses) <= {"FAILURE", "CANCELED"}:
             break
         time.sleep(1)
-    assert sorted(statuses)[:2] == ["CANCELED", "CANCELED"] and set(statuses) <= {"CANCELED", "FAILURE"}
+    assert "CANCELED" in statuses and set(statuses) <= {"CANCELED", "FAILURE"}
     assert "a-key" not in run.stdout + run.stderr
