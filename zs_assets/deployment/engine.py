@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
+from urllib.parse import urlsplit
 
 from zs_assets.protocol.errors import ZsAssetsError
 from zs_assets.storage.object_store import is_remote
+from zs_assets.storage.store_failures import shown
 
 HOME = "/zs/home"
 """ZS_HOME in the image. On one machine all containers share it: a volume."""
@@ -72,6 +75,13 @@ STORES = {
 """Scheme of a lake's URL -> its store."""
 
 
+IMAGE = re.compile(r"[a-z0-9][a-z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?")
+"""Host with a port, path and tag, as Docker takes them; no digest, since the image is yet to be built."""
+NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+"""A DNS label (RFC 1123)."""
+LAKE = re.compile(r"([a-z0-9]+://)?[^\s\x00-\x1f'\"`$\\]+")
+
+
 @dataclass(frozen=True)
 class Deployment:
     """What the texts are filled in with.
@@ -87,6 +97,7 @@ class Deployment:
     lake: str = "s3://BUCKET/PREFIX"
 
     def __post_init__(self) -> None:
+        self._check_words()
         if not is_remote(self.lake):
             self._check_folder()
         elif self._scheme not in STORES:
@@ -99,6 +110,24 @@ class Deployment:
             raise DeploymentError(
                 "Give --image with a tag of its own, such as registry.example/zs-assets:2026-11-30, and a new one with "
                 "each build: a node keeps the image it has, so under latest it would run old code."
+            )
+
+    def _check_words(self) -> None:
+        """They are written into YAML, shell lines and addresses."""
+        if not IMAGE.fullmatch(self.image):
+            raise DeploymentError(
+                f"{self.image!r} names no image that can be built: give --image as registry/name:tag, such as "
+                "registry.example/zs-assets:2026-11-30."
+            )
+        if not NAMESPACE.fullmatch(self.namespace):
+            raise DeploymentError(
+                f"Kubernetes takes no namespace {self.namespace!r}: give --namespace up to 63 lower-case letters, "
+                "digits and hyphens, with a letter or digit at both ends."
+            )
+        if not LAKE.fullmatch(self.lake) or urlsplit(self.lake).password is not None:
+            raise DeploymentError(
+                f"{shown(self.lake)!r} is no address that can be written down: give --lake without blanks, quotes, "
+                "user and password, such as s3://BUCKET/PREFIX; keys belong in .env."
             )
 
     def _check_folder(self) -> None:

@@ -65,6 +65,33 @@ def test_a_lake_that_machines_do_not_share_is_refused(folder: Path):
     assert not folder.exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--image", 'a"b: c', "give --image as registry/name:tag"),
+        ("--image", "", "give --image as registry/name:tag"),
+        ("--image", f"registry/zs@sha256:{'0' * 64}", "give --image as registry/name:tag"),
+        ("--namespace", "Bad_NS", "up to 63 lower-case letters"),
+        ("--namespace", "n" * 64, "up to 63 lower-case letters"),
+        ("--lake", "s3://bucket\nEVIL=1", "without blanks"),
+        ("--lake", "s3://user:secret@bucket/prefix", "keys belong in .env"),
+        ("--lake", "", "without blanks"),
+    ],
+)
+def test_words_that_would_break_the_files_are_refused(folder: Path, option: str, value: str, says: str):
+    named = ["--image", "zs:7"] if option != "--image" else []
+    with pytest.raises(DeploymentError, match=says) as refused:
+        deploy("kubernetes", folder, *named, option, value)
+    assert "secret" not in str(refused.value)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("image", ["zs:7", "host:5000/team/zs:1.2-rc_3", "registry.example/a/b/zs:2026-11-30"])
+def test_images_with_a_registry_its_port_and_a_path_are_taken(folder: Path, image: str):
+    deploy("kubernetes", folder, "--image", image, "--lake", "abfs://container@account.dfs.core.windows.net/zs")
+    assert image in (folder / "README.md").read_text()
+
+
 def test_the_same_again_changes_nothing(folder: Path):
     deploy("celery", folder)
     output = deploy("celery", folder)

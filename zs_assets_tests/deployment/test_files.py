@@ -144,7 +144,7 @@ def test_the_options_of_the_readme_exist(command: str, tmp_path: Path):
 
 
 @given(
-    name=st.from_regex(r"\A([a-z0-9.-]+(:[0-9]{1,5})?/)?[a-z0-9]+(/[a-z0-9]+)?\Z"),
+    name=st.from_regex(r"\A([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?[a-z0-9]+(/[a-z0-9]+)?\Z"),
     tag=st.from_regex(r"\A[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}\Z"),
 )
 def test_name_and_tag_of_an_image_are_found_again(name: str, tag: str):
