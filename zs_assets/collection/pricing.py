@@ -89,8 +89,12 @@ def tokens_cost(
     )
     if any(tokens and rate is None for tokens, rate in parts):
         return None
-    # Each term is divided before adding: the sum divided once differs in the last bits from published costs.
-    return sum(tokens * (rate or 0.0) / 1e6 for tokens, rate in parts)
+    # Each term is divided before adding, and added one by one: the sum divided once differs in the last bits from
+    # published costs, and since Python 3.12 so does sum(), which corrects its rounding.
+    usd = 0.0
+    for tokens, rate in parts:
+        usd += tokens * (rate or 0.0) / 1e6
+    return usd
 
 
 def _rates_at(spec: SystemSpec, asked_at: str) -> tuple[Rates | None, str | None]:
