@@ -15,7 +15,7 @@ from zs_assets.protocol.errors import GateRefused
 from zs_assets.protocol.hashing import sha256_bytes
 from zs_assets.protocol.names import AssetName, Gate
 from zs_assets.protocol.study import pair_name
-from zs_assets.storage.lake import Lake, metadata_of
+from zs_assets.storage.lake import Lake
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def _codes(lake: Lake, graph: StudyGraph) -> dict[str, str]:
     """Name of each table of the study -> the code that made it, where the table says."""
     codes = {}
     for asset, where in _tables(graph):
-        code = _code_of(lake, graph.name, asset, where)
+        code = lake.code_sha256(graph.name, asset, **where)
         if code is not None:
             codes[" of ".join([asset.value, *([" x ".join(where.values())] if where else [])])] = code
     return codes
@@ -73,17 +73,6 @@ def _tables(graph: StudyGraph) -> Iterator[tuple[AssetName, dict[str, str]]]:
             places = places or [{**dataset, "pair": pair} for pair in pairs[analysis]]
             yield from ((name, place) for place in places for name in names)
     yield from ((name, {}) for name in (AssetName.RANKINGS, AssetName.DATASET_MEANS))
-
-
-def _code_of(lake: Lake, study: str, asset: AssetName, where: dict[str, str]) -> str | None:
-    if not lake.has(study, asset, **where):
-        return None
-    if asset is AssetName.PREDICTIONS:  # large: the verdicts beside them say it too
-        return (lake.read_verdicts(study, **where) or {}).get("code_sha256")
-    try:
-        return metadata_of(lake.read(study, asset, **where)).get("code_sha256")
-    except GateRefused:
-        return None  # the report leaves it out, and says why
 
 
 def _models(workspace: Workspace, graph: StudyGraph, backend: str) -> dict[str, str | None]:

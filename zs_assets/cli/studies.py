@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -17,9 +17,6 @@ from zs_assets.cli.bundle import bundle_sentences
 from zs_assets.cli.launching import check_engine_to_launch, launching
 from zs_assets.cli.order_checks import REHEARSAL, positive_usd, stability
 from zs_assets.protocol.errors import ZsAssetsError
-
-if TYPE_CHECKING:
-    pass
 
 
 @app.command()

@@ -12,7 +12,7 @@ from zs_assets.collection.journal_merge import calls_of, lacking, refuse_foreign
 from zs_assets.collection.journal_reading import journal_lines
 from zs_assets.collection.segment_objects import read_segments
 from zs_assets.storage.journal_place import JournalPath, JournalPlace
-from zs_assets.storage.object_store import shown
+from zs_assets.storage.store_failures import shown
 
 
 def journalled_replies(path: JournalPath) -> int:

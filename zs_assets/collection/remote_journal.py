@@ -23,7 +23,8 @@ from zs_assets.collection.segment_objects import Segment, read_segment, read_seg
 from zs_assets.collection.segments import Span, merged, spans_of, to_merge, to_merge_at_the_end
 from zs_assets.collection.writer import Writer
 from zs_assets.protocol.errors import JournalError
-from zs_assets.storage.object_store import create_once, delete_objects, object_names, shown
+from zs_assets.storage.object_store import create_once, delete_objects, object_names
+from zs_assets.storage.store_failures import shown
 
 BEAT_S = 5.0
 """A writer with nothing to upload for so long uploads an empty segment."""

@@ -22,7 +22,8 @@ from zs_assets.collection.journal_merge import line_bytes, whole_lines
 from zs_assets.collection.segments import MissingSegments, Span, spans_of, standing
 from zs_assets.collection.writer import Writer
 from zs_assets.protocol.errors import JournalError
-from zs_assets.storage.object_store import object_bytes, object_names, shown
+from zs_assets.storage.object_store import object_bytes, object_names
+from zs_assets.storage.store_failures import shown
 
 READS = 5
 WAY_OUT = "from a version of the bucket, or move the study's outputs aside with `zs-assets reset STUDY --archive`."

@@ -18,7 +18,7 @@ from zs_assets.collection.remote_journal import RemoteJournal
 from zs_assets.collection.writer import Writer
 from zs_assets.protocol.errors import JournalError, StorageError
 from zs_assets.storage.journal_place import JournalPlace
-from zs_assets.storage.object_store import StoreUnreachable, shown
+from zs_assets.storage.store_failures import StoreUnreachable, shown
 
 UPLOAD_EVERY_S = 1.0
 UPLOAD_BYTES = 2**20

@@ -18,9 +18,9 @@ from zs_assets.storage.object_store import (
     keeps_conditions,
     object_bytes,
     put_object,
-    shown,
     store_path,
 )
+from zs_assets.storage.store_failures import shown
 
 
 def check_folder(name: str, folder: Path) -> Finding:

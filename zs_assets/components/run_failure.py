@@ -102,7 +102,7 @@ def _sentence(error: SerializableErrorInfo) -> str:
     return error.message.strip().removeprefix(f"{ZsAssetsError.__module__}.{error.cls_name}: ")
 
 
-def _own_or_innermost(error: SerializableErrorInfo | None) -> dg.SerializableErrorInfo | None:
+def _own_or_innermost(error: SerializableErrorInfo | None) -> SerializableErrorInfo | None:
     """The first error of ours in the chain, since its sentence names the fix; else what was raised first."""
     own = {kind.__name__ for kind in (ZsAssetsError, *_kinds_of(ZsAssetsError))}
     while error is not None and error.cls_name not in own and error.cause is not None:

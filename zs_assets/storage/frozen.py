@@ -52,7 +52,8 @@ def freeze_table(folder: UPath, table: pa.Table, way_out: str) -> Written:
         refuse_other_hashes(str(folder), frozen_hashes(folder), new, way_out)
         write_bytes(path, data)
     digest = sha256_bytes(data)
-    return Written(write_receipt(folder, {TABLE: digest}, table.num_rows, frozen=new), 1, len(data))
+    code = metadata_of(table).get("code_sha256")
+    return Written(write_receipt(folder, {TABLE: digest}, table.num_rows, frozen=new, code_sha256=code), 1, len(data))
 
 
 def frozen_hashes(folder: UPath) -> dict[str, str]:

@@ -10,7 +10,7 @@ from upath import UPath
 
 from zs_assets.protocol.names import AssetName
 from zs_assets.storage.frozen import freeze_table, way_out
-from zs_assets.storage.lake import metadata_of, read_table, with_metadata, write_table
+from zs_assets.storage.lake import read_table, write_table
 from zs_assets.storage.object_store import store_path
 from zs_assets.storage.same_code import refuse_other_code
 
@@ -44,7 +44,6 @@ class LakeIOManager(dg.UPathIOManager):
 
     def dump_to_path(self, context: dg.OutputContext, obj: pa.Table, path: UPath) -> None:
         *_, study, asset = context.asset_key.path
-        obj = with_metadata(obj, **metadata_of(obj))  # every table names the code that made it
         if asset == AssetName.MANIFEST.value:
             written = freeze_table(path, obj, way_out(study))
         else:

@@ -29,15 +29,8 @@ from zs_assets.protocol.code_identity import code_identity
 from zs_assets.protocol.errors import GateRefused, StorageError
 from zs_assets.protocol.hashing import sha256_bytes, sha256_json
 from zs_assets.protocol.names import AssetName
-from zs_assets.storage.object_store import (
-    delete_objects,
-    is_remote,
-    object_bytes,
-    object_names,
-    put_object,
-    shown,
-    store_path,
-)
+from zs_assets.storage.object_store import delete_objects, is_remote, object_bytes, object_names, put_object, store_path
+from zs_assets.storage.store_failures import shown
 
 TABLE = "part.parquet"
 PART = re.compile(r"part(-\d+)?\.parquet")
@@ -110,7 +103,8 @@ def write_table(folder: UPath, table: pa.Table) -> Written:
         write_bytes(cast(UPath, folder / name), data)
         digests[name] = sha256_bytes(data)
         size += len(data)
-    return Written(write_receipt(folder, digests, table.num_rows), len(digests), size)
+    code = metadata_of(table)["code_sha256"]
+    return Written(write_receipt(folder, digests, table.num_rows, code_sha256=code), len(digests), size)
 
 
 def write_receipt(folder: UPath, digests: dict[str, str], rows: int, **entries: Any) -> str:
@@ -257,6 +251,11 @@ class Lake:
         """What the receipt beside a table names; None where there is no table."""
         receipt = read_json(self.folder(study, asset, **partition) / RECEIPT)
         return None if receipt is None else receipt["sha256"]
+
+    def code_sha256(self, study: str, asset: AssetName, **partition: str) -> str | None:
+        """Of the code that made a table; None where there is no table, or its receipt does not say."""
+        receipt = read_json(self.folder(study, asset, **partition) / RECEIPT)
+        return None if receipt is None else receipt.get("code_sha256")
 
     def read_or_empty(self, study: str, asset: AssetName, schema: pa.Schema) -> pa.Table:
         """An unpartitioned table, or no rows where it was never materialised."""

@@ -8,7 +8,7 @@ import re
 import fsspec
 
 from zs_assets.protocol.errors import StorageError
-from zs_assets.storage.object_store import shown
+from zs_assets.storage.store_failures import shown
 
 WITHOUT_BUCKET = ("memory", "file", "local")
 """Protocols whose addresses name no bucket, host or container."""

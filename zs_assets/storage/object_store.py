@@ -16,9 +16,7 @@ from typing import Any, cast
 
 from upath import UPath
 
-from zs_assets.storage.store_failures import StoreUnreachable as StoreUnreachable
-from zs_assets.storage.store_failures import clear_failures as clear_failures
-from zs_assets.storage.store_failures import shown as shown
+from zs_assets.storage.store_failures import clear_failures
 
 _UNLISTED = {"use_listings_cache": False}
 # With concurrency s3fs asks for every object's size before it reads it: two requests where one is enough.

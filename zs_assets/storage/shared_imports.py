@@ -11,8 +11,9 @@ import uuid
 from pathlib import Path
 
 from zs_assets.protocol.errors import StorageError
-from zs_assets.storage.object_store import clear_failures, object_bytes, object_names, put_object
+from zs_assets.storage.object_store import object_bytes, object_names, put_object
 from zs_assets.storage.places import IMPORT_FORMATS, Places
+from zs_assets.storage.store_failures import clear_failures
 
 
 def share_imported_run(places: Places, study: str, dataset: str, backend: str, kind: str) -> None:

@@ -15,7 +15,8 @@ from zs_assets.collection.segment_objects import read_segments
 from zs_assets.collection.segments import spans_of, standing
 from zs_assets.collection.writer import Writer
 from zs_assets.protocol.errors import JournalError
-from zs_assets.storage.object_store import StoreUnreachable, object_names, store_path
+from zs_assets.storage.object_store import object_names, store_path
+from zs_assets.storage.store_failures import StoreUnreachable
 from zs_assets_tests.collection.remote_copies import held, place
 from zs_assets_tests.collection.scripted import SPEC, Scripted, collect_scripted
 

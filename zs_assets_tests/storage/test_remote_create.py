@@ -17,7 +17,6 @@ from zs_assets.protocol.errors import FrozenManifestError, StorageError
 from zs_assets.storage.frozen import freeze_table
 from zs_assets.storage.lake import RECEIPT, TABLE, metadata_of, read_table, with_metadata, write_bytes
 from zs_assets.storage.object_store import (
-    StoreUnreachable,
     create_once,
     delete_objects,
     keeps_conditions,
@@ -27,6 +26,7 @@ from zs_assets.storage.object_store import (
     put_object,
     store_path,
 )
+from zs_assets.storage.store_failures import StoreUnreachable
 from zs_assets_tests.deployment.services import free_port
 from zs_assets_tests.remote_lake import s3_lake
 
@@ -247,7 +247,7 @@ def test_an_unreachable_store_is_one_sentence(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_neither_a_password_in_an_address_nor_a_key_reaches_a_message(monkeypatch: pytest.MonkeyPatch):
-    from zs_assets.storage.object_store import clear_failures
+    from zs_assets.storage.store_failures import clear_failures
 
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "0123456789abcdef")
     with pytest.raises(StorageError) as said, clear_failures("ftp://me:hidden@host/lake", "read"):
