@@ -102,21 +102,21 @@ def _config(home: Path) -> Mapping[str, Any]:
     return config if isinstance(config, Mapping) else {}
 
 
-def _variables(value: Any) -> Iterator[str]:
+def named_variables(value: Any) -> Iterator[str]:
     """Names of all `{env: NAME}` in the settings."""
     if isinstance(value, Mapping):
         if set(value) == {"env"}:
             yield str(value["env"])
         else:
             for each in value.values():
-                yield from _variables(each)
+                yield from named_variables(each)
     elif isinstance(value, list):
         for each in value:
-            yield from _variables(each)
+            yield from named_variables(each)
 
 
 def _variables_missing(home: Path, config: Mapping[str, Any]) -> Iterator[Finding]:
-    names = sorted({name for name in _variables(config) if name not in os.environ})
+    names = sorted({name for name in named_variables(config) if name not in os.environ})
     if names:
         sentence = (
             f"{home / 'dagster.yaml'} reads {', '.join(names)} from the environment, and nothing is set there. "
@@ -136,7 +136,7 @@ def _resolved(value: Any) -> Any:
 
 def _is_complete(settings: Any) -> bool:
     """What is missing has been said; the rest cannot be asked without it."""
-    return all(name in os.environ for name in _variables(settings))
+    return all(name in os.environ for name in named_variables(settings))
 
 
 def _variable(setting: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from dagster_duckdb import DuckDBResource
@@ -14,14 +15,15 @@ from zs_assets.storage.io_manager import LakeIOManagerFactory
 
 
 class PoolsOfTheStudies(ProviderPools):
-    """Looks through the studies of the package and of ZS_STUDIES."""
+    """Looks through the studies of the package and of ZS_STUDIES, once: a run asks again every few seconds."""
 
     def asking(self, system: SystemSpec) -> set[str]:
-        return {
-            graph.pool
-            for graph in loadable_studies()
-            if any(other.pool == system.pool for other in graph.systems.values())
-        }
+        return {pool for pool, asked in self._pools if system.pool in asked}
+
+    @cached_property
+    def _pools(self) -> list[tuple[str, set[str]]]:
+        """Each study's pool, and the pools of its systems, which name their providers."""
+        return [(graph.pool, {system.pool for system in graph.systems.values()}) for graph in loadable_studies()]
 
 
 def study_resources(progress: ProgressSink | None = None) -> dict[str, Any]:

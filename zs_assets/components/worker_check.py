@@ -18,6 +18,7 @@ from zs_assets.protocol.errors import ZsAssetsError
 from zs_assets.protocol.hashing import sha256_json
 from zs_assets.storage.object_store import is_remote, store_path
 from zs_assets.storage.places import Places
+from zs_assets.storage.store_failures import shown
 
 WITHOUT_SYSTEM = "cpu"
 """Queue of the runs that ask no system: manifests, tables, report."""
@@ -75,9 +76,7 @@ def told_lake(lake: str) -> str:
     """
     if not is_remote(lake):
         return str(store_path(lake).absolute())
-    # A password may hold a slash, as keys of Amazon's often do: with a colon before it, all up to the last @ goes.
-    bare = re.sub(r"://(?:[^/]*:.*|[^/]*)@", "://", lake)
-    return re.sub(r"[?#].*", "", bare, flags=re.DOTALL).rstrip("/")
+    return re.sub(r"[?#].*", "", shown(lake), flags=re.DOTALL).rstrip("/")
 
 
 def study_sha256(study: StudyGraph) -> str:

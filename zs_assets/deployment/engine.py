@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
-from urllib.parse import urlsplit
 
 from zs_assets.protocol.errors import ZsAssetsError
 from zs_assets.storage.object_store import is_remote
@@ -79,6 +78,8 @@ IMAGE = re.compile(r"[a-z0-9][a-z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*(:[A-
 """Host with a port, path and tag, as Docker takes them; no digest, since the image is yet to be built."""
 NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 """A DNS label (RFC 1123)."""
+PASSWORD = re.compile(r"://[^/]*:.*@")
+"""One of Amazon's may hold a slash. A user alone is none: abfs:// writes the container before an @."""
 LAKE = re.compile(r"([a-z0-9]+://)?[^\s\x00-\x1f'\"`$\\]+")
 
 
@@ -87,8 +88,8 @@ class Deployment:
     """What the texts are filled in with.
 
     `image` is name and tag of the image that every service and run uses; `namespace` concerns Kubernetes only. Raises
-    DeploymentError for a lake that the engine's runs do not share, and for an image that Kubernetes' nodes would not
-    pull anew.
+    DeploymentError for words that would break the files, for a lake that the engine's runs do not share, and for an
+    image that Kubernetes' nodes would not pull anew.
     """
 
     engine: Engine
@@ -124,7 +125,7 @@ class Deployment:
                 f"Kubernetes takes no namespace {self.namespace!r}: give --namespace up to 63 lower-case letters, "
                 "digits and hyphens, with a letter or digit at both ends."
             )
-        if not LAKE.fullmatch(self.lake) or urlsplit(self.lake).password is not None:
+        if not LAKE.fullmatch(self.lake) or PASSWORD.search(self.lake):
             raise DeploymentError(
                 f"{shown(self.lake)!r} is no address that can be written down: give --lake without blanks, quotes, "
                 "user and password, such as s3://BUCKET/PREFIX; keys belong in .env."

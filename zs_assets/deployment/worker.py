@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import yaml
 
+from zs_assets.components.engine_check import named_variables
 from zs_assets.deployment.engine import DeploymentError
 from zs_assets.protocol.errors import ZsAssetsError
 
@@ -51,7 +51,7 @@ def worker_settings(path: Path) -> dict[str, Any]:
         raise DeploymentError(f"{path} is no YAML of settings: write it anew with `zs-assets deploy celery`.") from None
     if not given:  # dagster-celery would wait at amqp://localhost, without a word
         raise DeploymentError(f"{path} holds no settings: they stand under `execution: {{config: ...}}`.")
-    unset = sorted(name for name in _variables(given) if name not in os.environ)
+    unset = sorted({name for name in named_variables(given) if name not in os.environ})
     if unset:
         raise DeploymentError(f"{path} reads {', '.join(unset)} from the environment: `set -a; . ./.env; set +a`.")
     try:
@@ -60,11 +60,6 @@ def worker_settings(path: Path) -> dict[str, Any]:
         raise DeploymentError(f"{path}: {error.errors[0].message}") from None
     addresses = {"broker_url": settings.get("broker"), "result_backend": settings.get("backend")}
     return {name: str(url) for name, url in addresses.items() if url} | dict(settings.get("config_source") or {})
-
-
-def _variables(settings: Mapping[str, Any]) -> set[str]:
-    """Names that settings read from the environment as `{env: NAME}`."""
-    return {str(value["env"]) for value in settings.values() if isinstance(value, Mapping) and set(value) == {"env"}}
 
 
 def start(

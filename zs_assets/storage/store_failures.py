@@ -36,8 +36,11 @@ class StoreUnreachable(StorageError):
 
 
 def shown(path: object) -> str:
-    """The address without a user or password in it."""
-    return re.sub(r"://[^/@]*@", "://", str(path))
+    """The address without a user or password in it.
+
+    A password may hold a slash, as keys of Amazon's often do: with a colon before it, all up to the last @ goes.
+    """
+    return re.sub(r"://(?:[^/]*:.*|[^/]*)@", "://", str(path))
 
 
 @contextmanager

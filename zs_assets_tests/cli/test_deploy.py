@@ -75,6 +75,7 @@ def test_a_lake_that_machines_do_not_share_is_refused(folder: Path):
         ("--namespace", "n" * 64, "up to 63 lower-case letters"),
         ("--lake", "s3://bucket\nEVIL=1", "without blanks"),
         ("--lake", "s3://user:secret@bucket/prefix", "keys belong in .env"),
+        ("--lake", "s3://user:with/a/slash/secret@bucket/prefix", "keys belong in .env"),
         ("--lake", "", "without blanks"),
     ],
 )

@@ -97,16 +97,22 @@ def test_a_claim_without_an_answer_is_given_up_with_the_stores_sentence(tmp_path
     assert backend.asked == []
 
 
-def test_what_arrived_counts_and_the_rest_goes_under_the_next_number(lake: str, loses: Loses):
+@pytest.fixture
+def interrupted(lake: str, loses: Loses) -> RemoteJournal:
+    """A claimed journal whose first put arrived, while its answer did not."""
     loses(lambda number: number == 1)
     journal = RemoteJournal(store_path(lake), Writer.here())
     journal.fetch()
     journal.claim(b'"header"\n')
     with pytest.raises(StoreUnreachable):
         journal.put(b"1\n")
-    assert journal.size == len(b'"header"\n')
-    journal.put(b"1\n2\n")
-    assert journal.size == len(b'"header"\n1\n2\n')
+    return journal
+
+
+def test_what_arrived_counts_and_the_rest_goes_under_the_next_number(lake: str, interrupted: RemoteJournal):
+    assert interrupted.size == len(b'"header"\n')
+    interrupted.put(b"1\n2\n")
+    assert interrupted.size == len(b'"header"\n1\n2\n')
     assert [segment.lines for segment in read_segments(store_path(lake))] == [b'"header"\n', b"1\n", b"2\n"]
 
 
@@ -135,15 +141,9 @@ def test_a_merge_whose_answer_was_lost_is_finished_before_another_begins(lake: s
     assert len(standing(kept)) == 2 and held(lake) == whole[:8]
 
 
-def test_a_segment_of_ours_with_other_lines_than_were_sent_is_refused(lake: str, loses: Loses):
-    loses(lambda number: number == 1)
-    journal = RemoteJournal(store_path(lake), Writer.here())
-    journal.fetch()
-    journal.claim(b'"header"\n')
-    with pytest.raises(StoreUnreachable):
-        journal.put(b"1\n")
+def test_a_segment_of_ours_with_other_lines_than_were_sent_is_refused(interrupted: RemoteJournal):
     with pytest.raises(JournalError, match=r"000002-000002.jsonl holds other lines than this worker sent"):
-        journal.put(b"2\n")
+        interrupted.put(b"2\n")
 
 
 def test_an_object_that_is_gone_when_it_is_looked_at_is_another_workers(lake: str, monkeypatch: pytest.MonkeyPatch):

@@ -12,7 +12,7 @@ from upath import UPath
 
 from zs_assets.protocol.errors import StorageError
 from zs_assets.storage.object_store import create_once, object_bytes, object_names, put_object, store_path
-from zs_assets.storage.store_failures import StoreUnreachable, clear_failures
+from zs_assets.storage.store_failures import StoreUnreachable, clear_failures, shown
 
 
 class Failing(BaseHTTPRequestHandler):
@@ -117,3 +117,17 @@ def test_a_key_of_few_characters_does_not_garble_the_sentence(monkeypatch: pytes
     with pytest.raises(StorageError) as said, clear_failures("s3://lake/x", "read"):
         raise RuntimeError("Please reduce what 0123456789abcdef asks")
     assert "Please reduce what *** asks" in str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("s3://bucket/prefix", "s3://bucket/prefix"),
+        ("s3://KEYID:plain@bucket/prefix", "s3://bucket/prefix"),
+        ("s3://KEYID:wJalr/XUtn/bPx@bucket/prefix", "s3://bucket/prefix"),
+        ("abfs://container@account.example/zs", "abfs://account.example/zs"),
+        ("/data/lake", "/data/lake"),
+    ],
+)
+def test_an_address_is_shown_without_its_password_whatever_it_holds(address: str, said: str):
+    assert shown(address) == said
