@@ -1,4 +1,4 @@
-"""Dagster's Celery launcher that also notices a worker that vanished.
+"""Dagster's Celery launcher that also notices a worker that vanished, and a run that was cancelled before it began.
 
 Celery writes that a task began, and then nothing: after a kill or a power cut the task looks busy for ever, and
 Dagster's health check believes it. So the workers themselves are asked. In dagster.yaml:
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from dagster import DagsterRun
+from dagster import DagsterRun, DagsterRunStatus
 from dagster._core.launcher import CheckRunHealthResult, WorkerStatus  # not public, yet what the method returns
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
@@ -50,6 +50,16 @@ class WatchingCeleryRunLauncher(CeleryRunLauncher):
         return CheckRunHealthResult(
             WorkerStatus.FAILED, f"The worker that began Celery task {task} is gone: no worker has it any more."
         )
+
+    def terminate(self, run_id: str) -> bool:
+        """Takes the task back; a run that no worker has begun ends with it, or it would be STARTING for an hour."""
+        run = self._instance.get_run_by_id(run_id)
+        if run is None or DAGSTER_CELERY_TASK_ID_TAG not in run.tags or not super().terminate(run_id):
+            return False
+        run = self._instance.get_run_by_id(run_id)
+        if run is not None and run.status is DagsterRunStatus.STARTING:
+            self._instance.report_run_canceled(run, "Its task was taken back before a worker began it.")
+        return True
 
     def get_run_worker_debug_info(self, run: DagsterRun, include_container_logs: bool | None = True) -> str | None:
         if DAGSTER_CELERY_TASK_ID_TAG not in run.tags:

@@ -11,6 +11,7 @@ pytest.importorskip("dagster_celery", reason="needs the extra celery")
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 
 from zs_assets.deployment.launcher import SILENT_CHECKS, WatchingCeleryRunLauncher
+from zs_assets_tests.components.launched import QUEUED, engine
 
 
 @pytest.fixture
@@ -52,6 +53,33 @@ def test_what_celery_knows_the_end_of_is_not_asked_about(launcher):
     launcher.celery.backend.store_result("broken", ValueError("no"), "FAILURE")
     assert checks(launcher, run_of("done"), 1) == [WorkerStatus.SUCCESS]
     assert checks(launcher, run_of("broken"), 1) == [WorkerStatus.FAILED]
+
+
+@dg.op
+def step() -> None:
+    return None
+
+
+@dg.job
+def work() -> None:
+    step()
+
+
+@pytest.mark.parametrize(
+    ("status", "task", "ended", "becomes"),
+    [
+        (dg.DagsterRunStatus.STARTING, "a", True, dg.DagsterRunStatus.CANCELED),
+        (dg.DagsterRunStatus.STARTED, "a", True, dg.DagsterRunStatus.STARTED),  # its worker is interrupted, and says so
+        (dg.DagsterRunStatus.STARTED, None, False, dg.DagsterRunStatus.STARTED),  # of a command line's own loop
+    ],
+)
+def test_a_run_that_is_cancelled_before_a_worker_began_it_ends(launcher, status, task, ended: bool, becomes):
+    with engine(QUEUED) as instance:
+        launcher.register_instance(instance)
+        run = instance.create_run_for_job(work, tags=run_of(task).tags, status=status)
+        assert launcher.terminate(run.run_id) is ended
+        assert instance.get_run_by_id(run.run_id).status is becomes
+        assert launcher.terminate("no such run") is False
 
 
 def test_a_run_of_a_command_lines_own_loop_is_none_of_celerys(launcher):
